@@ -16,7 +16,7 @@ using nlohmann::json;
 using test::CapturedOutput;
 using test::FakePushServer;
 
-TEST_CASE("bench measures what it is asked to, and reports a table or JSON", "[bench]") {
+TEST_CASE("bench measures what it is asked to, and reports a table or JSON") {
     const test::TempDir dir;
     const FakePushServer server;
     bench::BenchOptions options;
@@ -45,7 +45,7 @@ TEST_CASE("bench measures what it is asked to, and reports a table or JSON", "[b
     CHECK_FALSE(report.contains("idle"));
 }
 
-TEST_CASE("bench finds the highest rate that a server sustains", "[bench]") {
+TEST_CASE("bench finds the highest rate that a server sustains") {
     const FakePushServer server;
     bench::BenchOptions options;
     options.url = server.ws_url();
@@ -67,7 +67,7 @@ TEST_CASE("bench finds the highest rate that a server sustains", "[bench]") {
     CHECK(sustained["delivered"] == 20);
 }
 
-TEST_CASE("rates are doubled while the server keeps up, then bisected", "[bench]") {
+TEST_CASE("rates are doubled while the server keeps up, then bisected") {
     const auto tried = [](double first, double most, double limit) {
         bench::RateSearch search{first, most};
         std::vector<double> rates;
@@ -86,7 +86,7 @@ TEST_CASE("rates are doubled while the server keeps up, then bisected", "[bench]
     CHECK(tried(1000, 8'000, 0).back() == 0);
 }
 
-TEST_CASE("bench fails when an accepted message does not arrive", "[bench]") {
+TEST_CASE("bench fails when an accepted message does not arrive") {
     FakePushServer server;
     server.answer_next_post({201, {}, ""});
     bench::BenchOptions options;
@@ -103,7 +103,7 @@ TEST_CASE("bench fails when an accepted message does not arrive", "[bench]") {
     CHECK_THAT(output.finish(), Catch::Contains("MISSING (201, but no frame): 1"));
 }
 
-TEST_CASE("bench refuses wrong options and says what is allowed", "[bench]") {
+TEST_CASE("bench refuses wrong options and says what is allowed") {
     bench::BenchOptions options;
     std::string expected;
     SECTION("profile") {

@@ -33,7 +33,7 @@ const Span kShort{.warm_up = 20ms, .measured = 200ms};
 
 }  // namespace
 
-TEST_CASE("quantiles are exact below 64 ns and within 1.6 % above", "[load]") {
+TEST_CASE("quantiles are exact below 64 ns and within 1.6 % above") {
     Histogram histogram;
     CHECK(histogram.at(0.5) == 0);
     for (int ns = 1; ns <= 50; ++ns) histogram.record(ns);
@@ -50,7 +50,7 @@ TEST_CASE("quantiles are exact below 64 ns and within 1.6 % above", "[load]") {
     CHECK(one.mean() == Approx(static_cast<double>(value) * 1.5));
 }
 
-TEST_CASE("a frame is read when it is complete, and not before", "[load]") {
+TEST_CASE("a frame is read when it is complete, and not before") {
     const auto size = GENERATE(0U, 1U, 125U, 126U, 700U, 65'535U, 65'536U);
     std::string frame{"\x81", 1};
     if (size < 126) {
@@ -72,7 +72,7 @@ TEST_CASE("a frame is read when it is complete, and not before", "[load]") {
     CHECK(parsed->size == frame.size());
 }
 
-TEST_CASE("a field is found by its name alone, not by a value or a longer name", "[load]") {
+TEST_CASE("a field is found by its name alone, not by a value or a longer name") {
     const std::string frame =
         R"({"messageType":"version","myversion":"no","version" : "yes","n":5,"headers":{"a":"b"}})";
     CHECK(json_text(frame, "version") == "yes");
@@ -83,7 +83,7 @@ TEST_CASE("a field is found by its name alone, not by a value or a longer name",
     CHECK_FALSE(json_text(R"({"version":"cut)", "version"));
 }
 
-TEST_CASE("replies are taken apart, pipelined ones too", "[load]") {
+TEST_CASE("replies are taken apart, pipelined ones too") {
     const std::string created =
         "HTTP/1.1 201 Created\r\nlocation: /m/1\r\nContent-Length: 0\r\n\r\n";
     const std::string gone =
@@ -107,7 +107,7 @@ TEST_CASE("replies are taken apart, pipelined ones too", "[load]") {
     CHECK(parse_reply("SSH-2.0-x\r\n\r\n", reply) == ReplyState::broken);
 }
 
-TEST_CASE("a stamped body names its message after base64url", "[load]") {
+TEST_CASE("a stamped body names its message after base64url") {
     const Token token{.run = 0xdeadbeef, .sequence = 0x01020304};
     std::string body(300, '\xff');
     stamp(body.data(), token);
@@ -116,7 +116,7 @@ TEST_CASE("a stamped body names its message after base64url", "[load]") {
     CHECK_FALSE(read_stamp("***********"));
 }
 
-TEST_CASE("the ledger follows messages whatever the order of their events", "[load]") {
+TEST_CASE("the ledger follows messages whatever the order of their events") {
     Ledger ledger{7};
     ledger.issue(0);  // before the measuring: not counted
     ledger.start();
@@ -153,7 +153,7 @@ TEST_CASE("the ledger follows messages whatever the order of their events", "[lo
     CHECK(tally.slowest.back().to_frame == 60);
 }
 
-TEST_CASE("a process is sampled by name and number", "[load]") {
+TEST_CASE("a process is sampled by name and number") {
     const auto self = std::to_string(getpid());
     CHECK(parse_process("me=" + self).value().name == "me");
     CHECK(parse_process(self).value().name == "bench_test");
@@ -166,7 +166,7 @@ TEST_CASE("a process is sampled by name and number", "[load]") {
     CHECK(sample.cpu_s <= own_cpu_s() + 0.02);
 }
 
-TEST_CASE("at a rate every message is delivered and acknowledged", "[load]") {
+TEST_CASE("at a rate every message is delivered and acknowledged") {
     const bool tls = GENERATE(false, true);
     FakePushServer server{{.tls = tls}};
     Generator generator{options_for(server)};
@@ -181,7 +181,7 @@ TEST_CASE("at a rate every message is delivered and acknowledged", "[load]") {
     CHECK(traffic.clients_lost == 0);
 }
 
-TEST_CASE("clients that reconnect say who they are, and keep their channels", "[load]") {
+TEST_CASE("clients that reconnect say who they are, and keep their channels") {
     FakePushServer server;
     auto options = options_for(server);
     options.reconnect_to = options.url;
@@ -198,7 +198,7 @@ TEST_CASE("clients that reconnect say who they are, and keep their channels", "[
     CHECK(generator.at_rate(200, kShort).value().tally.delivered == 40);
 }
 
-TEST_CASE("a connection that had nothing to do for long is opened anew before a POST", "[load]") {
+TEST_CASE("a connection that had nothing to do for long is opened anew before a POST") {
     FakePushServer server;
     auto options = options_for(server);
     options.reuse_for = 100ms;
@@ -215,7 +215,7 @@ TEST_CASE("a connection that had nothing to do for long is opened anew before a 
     CHECK(server.connections() <= opened + options.senders);
 }
 
-TEST_CASE("saturating keeps the senders busy, pipelined or not", "[load]") {
+TEST_CASE("saturating keeps the senders busy, pipelined or not") {
     FakePushServer server;
     auto options = options_for(server);
     options.pipeline = GENERATE(1U, 3U);
@@ -227,7 +227,7 @@ TEST_CASE("saturating keeps the senders busy, pipelined or not", "[load]") {
     CHECK(traffic.tally.posted == traffic.tally.accepted);
 }
 
-TEST_CASE("refusals, lost and doubled messages are counted apart", "[load]") {
+TEST_CASE("refusals, lost and doubled messages are counted apart") {
     FakePushServer server;
     Generator generator{[&] {
         auto options = options_for(server);
@@ -246,7 +246,7 @@ TEST_CASE("refusals, lost and doubled messages are counted apart", "[load]") {
     CHECK(traffic.tally.duplicates >= 7);
 }
 
-TEST_CASE("a drain counts what waited for the client", "[load]") {
+TEST_CASE("a drain counts what waited for the client") {
     FakePushServer server;
     Generator generator{options_for(server)};
     REQUIRE(generator.open(2));
@@ -258,7 +258,7 @@ TEST_CASE("a drain counts what waited for the client", "[load]") {
     CHECK_THAT(generator.drain(2, 500'000).error().message, Catch::Contains("at most 524288"));
 }
 
-TEST_CASE("idle connections are opened and a process is weighed", "[load]") {
+TEST_CASE("idle connections are opened and a process is weighed") {
     FakePushServer server;
     auto options = options_for(server);
     options.processes = {{"me", getpid()}};
@@ -269,7 +269,7 @@ TEST_CASE("idle connections are opened and a process is weighed", "[load]") {
     CHECK(memory.processes[0].after.rss_bytes >= memory.processes[0].before.rss_bytes);
 }
 
-TEST_CASE("a server that cannot be reached is an error that names it", "[load]") {
+TEST_CASE("a server that cannot be reached is an error that names it") {
     const test::RefusingPort nobody;
     auto options = options_for(FakePushServer{});
     options.url = client::parse_url("ws://" + nobody.address() + "/").value();

@@ -63,7 +63,7 @@ std::string why(std::string_view id, std::string_view uaid, std::string_view eve
 
 }  // namespace
 
-TEST_CASE("a bridged message comes back from its record as it was", "[bridge]") {
+TEST_CASE("a bridged message comes back from its record as it was") {
     for (const auto& message :
          {empty_message(), full_message(), for_apns(full_message(), R"({"badge":1})")}) {
         const auto record = encode(message);
@@ -72,7 +72,7 @@ TEST_CASE("a bridged message comes back from its record as it was", "[bridge]") 
     }
 }
 
-TEST_CASE("a bridged message is a delivery of a CloudEvent under an id of its own", "[bridge]") {
+TEST_CASE("a bridged message is a delivery of a CloudEvent under an id of its own") {
     const auto record = encode(empty_message());
     CHECK(record.headers == std::vector<core::Header>{{"ce_specversion", "1.0"},
                                                       {"ce_type", "beckon.delivery.v1"},
@@ -87,7 +87,7 @@ TEST_CASE("a bridged message is a delivery of a CloudEvent under an id of its ow
     CHECK_FALSE(is_bridged("dlv_abc"));
 }
 
-TEST_CASE("a record that is no bridged message says why", "[bridge]") {
+TEST_CASE("a record that is no bridged message says why") {
     const auto good = *encode(empty_message()).value;
     CHECK(why(kId, kClient, good) == "(parsed)");
     CHECK(why("dlv_1", kClient, good) == "a bridged message without client");
@@ -110,7 +110,7 @@ TEST_CASE("a record that is no bridged message says why", "[bridge]") {
     CHECK(without("\"ttl\"", "\"body\":\"?\",\"ttl\"") == "a bridged message with a broken body");
 }
 
-TEST_CASE("a recipient is what the client registered", "[bridge]") {
+TEST_CASE("a recipient is what the client registered") {
     CHECK(recipient_of(core::RouterType::fcm, R"({"token":"t","app_id":"a"})") ==
           Recipient{.type = core::RouterType::fcm, .app = "a", .token = "t"});
     CHECK(recipient_of(core::RouterType::apns,
@@ -125,7 +125,7 @@ TEST_CASE("a recipient is what the client registered", "[bridge]") {
     }
 }
 
-TEST_CASE("FCM gets the message as a data map of text", "[bridge]") {
+TEST_CASE("FCM gets the message as a data map of text") {
     CHECK(fcm_body(full_message(), 60s) ==
           R"({"message":{"android":{"data":{"body":"AP9ib2R5",)"
           R"("chid":"11112222-3333-4444-5555-666677778888","con":"aesgcm","cryptokey":"dh=def",)"
@@ -135,7 +135,7 @@ TEST_CASE("FCM gets the message as a data map of text", "[bridge]") {
           R"("ttl":"61s"},"token":"a-token"}})");
 }
 
-TEST_CASE("FCM's TTL is within what it allows", "[bridge]") {
+TEST_CASE("FCM's TTL is within what it allows") {
     const auto ttl = [](std::chrono::seconds left) {
         const auto body = fcm_body(empty_message(), left);
         const auto at = body.find("\"ttl\":\"") + 7;
@@ -146,7 +146,7 @@ TEST_CASE("FCM's TTL is within what it allows", "[bridge]") {
     CHECK(ttl(2'592'000s) == "2419200s");
 }
 
-TEST_CASE("APNs gets data beside aps, ours or the client's own", "[bridge]") {
+TEST_CASE("APNs gets data beside aps, ours or the client's own") {
     CHECK(apns_body(for_apns(full_message())) ==
           R"({"aps":{"alert":{"loc-key":"SentTab.NoTabArrivingNotification.body",)"
           R"("title-loc-key":"SentTab.NoTabArrivingNotification.title"},"mutable-content":1},)"
@@ -157,7 +157,7 @@ TEST_CASE("APNs gets data beside aps, ours or the client's own", "[bridge]") {
           R"("ver":"the-message-id"})");
 }
 
-TEST_CASE("a payload of 4096 bytes fits and one more does not", "[bridge]") {
+TEST_CASE("a payload of 4096 bytes fits and one more does not") {
     const auto with_body = [](BridgedMessage message, std::size_t bytes) {
         message.body = std::string(bytes, 'x');
         return message;

@@ -24,7 +24,7 @@ Subscription subscription_at(const FakePushServer& server) {
 
 }  // namespace
 
-TEST_CASE("a request carries what RFC 8030, 8291 and 8292 ask for", "[application_server]") {
+TEST_CASE("a request carries what RFC 8030, 8291 and 8292 ask for") {
     FakePushServer server;
     server.answer_next_post({201, {{"Location", "/m/1"}, {"TTL", "60"}}, ""});
     const auto key = P256Key::generate();
@@ -56,7 +56,7 @@ TEST_CASE("a request carries what RFC 8030, 8291 and 8292 ask for", "[applicatio
     CHECK(claims["sub"] == "mailto:ops@example.com");
 }
 
-TEST_CASE("the older scheme and the older encoding share Crypto-Key", "[application_server]") {
+TEST_CASE("the older scheme and the older encoding share Crypto-Key") {
     FakePushServer server;
     server.answer_next_post({});
     ApplicationServer sender{{.vapid = P256Key::generate(), .scheme = VapidScheme::webpush}};
@@ -69,7 +69,7 @@ TEST_CASE("the older scheme and the older encoding share Crypto-Key", "[applicat
     CHECK(headers.at("crypto-key").find(";p256ecdsa=") != std::string::npos);
 }
 
-TEST_CASE("a message without text has an empty body and no encoding", "[application_server]") {
+TEST_CASE("a message without text has an empty body and no encoding") {
     FakePushServer server;
     server.answer_next_post({});
     ApplicationServer sender{{}};
@@ -82,7 +82,7 @@ TEST_CASE("a message without text has an empty body and no encoding", "[applicat
     CHECK_FALSE(request.headers.contains("authorization"));
 }
 
-TEST_CASE("an error is parsed and explained, with what to do", "[application_server]") {
+TEST_CASE("an error is parsed and explained, with what to do") {
     FakePushServer server;
     server.answer_next_post(
         {503,
@@ -98,8 +98,7 @@ TEST_CASE("an error is parsed and explained, with what to do", "[application_ser
           "asks to wait 120 s); its message: log is away (errno 201)");
 }
 
-TEST_CASE("a body that is not JSON is no error object, a null errno no number",
-          "[application_server]") {
+TEST_CASE("a body that is not JSON is no error object, a null errno no number") {
     FakePushServer server;
     ApplicationServer sender{{}};
     server.answer_next_post({404, {}, ""});
@@ -110,7 +109,7 @@ TEST_CASE("a body that is not JSON is no error object, a null errno no number",
     CHECK(reply.error->message == "oops");
 }
 
-TEST_CASE("a message is taken back by its URL", "[application_server]") {
+TEST_CASE("a message is taken back by its URL") {
     FakePushServer server;
     ApplicationServer sender{{}};
     const auto url = "http://127.0.0.1:" + std::to_string(server.port()) + "/m/v0";
@@ -119,7 +118,7 @@ TEST_CASE("a message is taken back by its URL", "[application_server]") {
     CHECK(server.requests().at(0).target == "/m/v0");
 }
 
-TEST_CASE("a server that cannot be reached is an error, not a reply", "[application_server]") {
+TEST_CASE("a server that cannot be reached is an error, not a reply") {
     const test::RefusingPort nobody;
     const Subscription to{"http://" + nobody.address() + "/wpush/token",
                           ReceiverKeys::generate().subscription()};
@@ -127,7 +126,7 @@ TEST_CASE("a server that cannot be reached is an error, not a reply", "[applicat
     CHECK(sender.send(to, {.text = "x"}).error().fault == core::Fault::unavailable);
 }
 
-TEST_CASE("text needs keys, and must fit", "[application_server]") {
+TEST_CASE("text needs keys, and must fit") {
     ApplicationServer sender{{}};
     CHECK(sender.send(std::string{"http://127.0.0.1:1/"}, {.text = "x"}).error().fault ==
           core::Fault::invalid);
@@ -136,7 +135,7 @@ TEST_CASE("text needs keys, and must fit", "[application_server]") {
           core::Fault::too_large);
 }
 
-TEST_CASE("a subscription is written as browsers do and read again", "[subscription]") {
+TEST_CASE("a subscription is written as browsers do and read again") {
     const Subscription subscription{"https://push.example.net/wpush/abc",
                                     ReceiverKeys::generate().subscription()};
     const auto text = to_json(subscription);
@@ -144,7 +143,7 @@ TEST_CASE("a subscription is written as browsers do and read again", "[subscript
     CHECK(parse_subscription(text).value() == subscription);
 }
 
-TEST_CASE("a subscription of a wrong form says which member is wrong", "[subscription]") {
+TEST_CASE("a subscription of a wrong form says which member is wrong") {
     const auto [text, why] = GENERATE(table<std::string, std::string>({
         {"", "not JSON"},
         {"[]", "not JSON"},
@@ -159,7 +158,7 @@ TEST_CASE("a subscription of a wrong form says which member is wrong", "[subscri
     CHECK_THAT(parse_subscription(text).error().message, Catch::Contains(why));
 }
 
-TEST_CASE("URLs are taken apart", "[url]") {
+TEST_CASE("URLs are taken apart") {
     CHECK(parse_url("ws://localhost").value() == Url{"ws", "localhost", 80, "/"});
     CHECK(parse_url("WSS://[::1]:8080?x").value() == Url{"wss", "::1", 8080, "/?x"});
     CHECK(parse_url("https://push.example.net:443/a/b?c").value().origin() ==

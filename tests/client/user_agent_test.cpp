@@ -55,7 +55,7 @@ Notification next(UserAgent& agent) {
 
 }  // namespace
 
-TEST_CASE("a push travels from the application server to the user agent", "[user_agent]") {
+TEST_CASE("a push travels from the application server to the user agent") {
     const bool tls = GENERATE(false, true);
     FakePushServer server{{.tls = tls}};
     auto agent = connected(options_for(server));
@@ -72,7 +72,7 @@ TEST_CASE("a push travels from the application server to the user agent", "[user
     CHECK(server.unacknowledged() == 0);
 }
 
-TEST_CASE("aesgcm messages and messages without data arrive too", "[user_agent]") {
+TEST_CASE("aesgcm messages and messages without data arrive too") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();
@@ -85,8 +85,7 @@ TEST_CASE("aesgcm messages and messages without data arrive too", "[user_agent]"
     CHECK(empty.problem.empty());
 }
 
-TEST_CASE("a certificate of an unknown authority is refused, unless it is allowed",
-          "[user_agent]") {
+TEST_CASE("a certificate of an unknown authority is refused, unless it is allowed") {
     const FakePushServer server{{.tls = true}};
     auto options = options_for(server);
     options.socket.tls.insecure = false;
@@ -101,7 +100,7 @@ TEST_CASE("a certificate of an unknown authority is refused, unless it is allowe
     CHECK(UserAgent{options}.connect());
 }
 
-TEST_CASE("with its state a user agent comes back and gets what it missed", "[user_agent]") {
+TEST_CASE("with its state a user agent comes back and gets what it missed") {
     const test::TempDir dir;
     FakePushServer server;
     auto options = options_for(server);
@@ -118,8 +117,8 @@ TEST_CASE("with its state a user agent comes back and gets what it missed", "[us
     CHECK(next(agent).text == "while away");
 }
 
-TEST_CASE("a version that was acknowledged before is reported as a duplicate, also after a restart",
-          "[user_agent]") {
+TEST_CASE(
+    "a version that was acknowledged before is reported as a duplicate, also after a restart") {
     const test::TempDir dir;
     FakePushServer server;
     server.deliver_twice();
@@ -142,7 +141,7 @@ TEST_CASE("a version that was acknowledged before is reported as a duplicate, al
     CHECK(again.duplicate);
 }
 
-TEST_CASE("a server that has forgotten the client makes it drop its channels", "[user_agent]") {
+TEST_CASE("a server that has forgotten the client makes it drop its channels") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     REQUIRE(agent.register_channel());
@@ -156,7 +155,7 @@ TEST_CASE("a server that has forgotten the client makes it drop its channels", "
     CHECK(agent.state().channels.empty());
 }
 
-TEST_CASE("after unregister the endpoint is gone", "[user_agent]") {
+TEST_CASE("after unregister the endpoint is gone") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();
@@ -167,7 +166,7 @@ TEST_CASE("after unregister the endpoint is gone", "[user_agent]") {
     CHECK(reply.error->number == 106);
 }
 
-TEST_CASE("notifications that come before a reply are not lost", "[user_agent]") {
+TEST_CASE("notifications that come before a reply are not lost") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();
@@ -178,7 +177,7 @@ TEST_CASE("notifications that come before a reply are not lost", "[user_agent]")
     CHECK(next(agent).text == "second");
 }
 
-TEST_CASE("unexpected frames are skipped", "[user_agent]") {
+TEST_CASE("unexpected frames are skipped") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();
@@ -188,7 +187,7 @@ TEST_CASE("unexpected frames are skipped", "[user_agent]") {
     CHECK(next(agent).text == "ahoy");
 }
 
-TEST_CASE("a message that cannot be read is acknowledged as such", "[user_agent]") {
+TEST_CASE("a message that cannot be read is acknowledged as such") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();
@@ -209,7 +208,7 @@ TEST_CASE("a message that cannot be read is acknowledged as such", "[user_agent]
     CHECK(json::parse(*ack)["updates"][0]["code"] == 101);
 }
 
-TEST_CASE("a lost connection is an error with a reason, and a new one works", "[user_agent]") {
+TEST_CASE("a lost connection is an error with a reason, and a new one works") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     REQUIRE(agent.register_channel());
@@ -222,7 +221,7 @@ TEST_CASE("a lost connection is an error with a reason, and a new one works", "[
     CHECK(agent.hello().value().kept);
 }
 
-TEST_CASE("a server that does not reply is given up on", "[user_agent]") {
+TEST_CASE("a server that does not reply is given up on") {
     FakePushServer server;
     server.fall_silent();
     auto options = options_for(server);
@@ -234,14 +233,14 @@ TEST_CASE("a server that does not reply is given up on", "[user_agent]") {
     CHECK(error.message == "no reply to hello");
 }
 
-TEST_CASE("a reply that is not JSON is an error", "[user_agent]") {
+TEST_CASE("a reply that is not JSON is an error") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     server.send_frame("no JSON");
     CHECK(agent.next(kSoon).error().fault == core::Fault::corrupt);
 }
 
-TEST_CASE("waiting ends when another thread interrupts it", "[user_agent]") {
+TEST_CASE("waiting ends when another thread interrupts it") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const std::jthread other{[&] { agent.interrupt(); }};
@@ -250,7 +249,7 @@ TEST_CASE("waiting ends when another thread interrupts it", "[user_agent]") {
     CHECK_FALSE(*nothing);
 }
 
-TEST_CASE("a closed port, or one of another service, is a clear error", "[user_agent]") {
+TEST_CASE("a closed port, or one of another service, is a clear error") {
     const test::RefusingPort closed;
     UserAgent nobody{options_to("ws://" + closed.address())};
     CHECK_THAT(nobody.connect().error().message, Catch::Contains("connect to 127.0.0.1"));
@@ -260,7 +259,7 @@ TEST_CASE("a closed port, or one of another service, is a clear error", "[user_a
     CHECK_THAT(tls_to_plain.connect().error().message, Catch::Contains("TLS handshake"));
 }
 
-TEST_CASE("a state file of a wrong form says what is wrong", "[user_agent]") {
+TEST_CASE("a state file of a wrong form says what is wrong") {
     const test::TempDir dir;
     const auto file = dir / "state.json";
     CHECK(load_state(file).value().uaid.empty());

@@ -28,7 +28,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the token of RFC 8292 section 2.4 verifies", "[vapid]") {
+TEST_CASE("the token of RFC 8292 section 2.4 verifies") {
     const auto point = core::parse_base64url(
         "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs");
     const std::string token =
@@ -47,14 +47,14 @@ TEST_CASE("the token of RFC 8292 section 2.4 verifies", "[vapid]") {
     CHECK_FALSE(verify_jwt("no.token", *point));
 }
 
-TEST_CASE("a signed token verifies with its key and with no other", "[vapid]") {
+TEST_CASE("a signed token verifies with its key and with no other") {
     const auto key = P256Key::generate();
     const auto token = sign_jwt(key, kClaims);
     CHECK(json::parse(verify_jwt(token, key.public_point()).value())["exp"] == 1453523768);
     CHECK_FALSE(verify_jwt(token, P256Key::generate().public_point()));
 }
 
-TEST_CASE("without a subject none is claimed", "[vapid]") {
+TEST_CASE("without a subject none is claimed") {
     const auto key = P256Key::generate();
     auto claims = kClaims;
     claims.subject.clear();
@@ -62,7 +62,7 @@ TEST_CASE("without a subject none is claimed", "[vapid]") {
     CHECK_FALSE(json::parse(text).contains("sub"));
 }
 
-TEST_CASE("both schemes carry token and key where the push service looks", "[vapid]") {
+TEST_CASE("both schemes carry token and key where the push service looks") {
     const auto key = P256Key::generate();
     const auto point = core::base64url(key.public_point());
     const auto now = vapid_headers(key, kClaims, VapidScheme::vapid);
@@ -74,7 +74,7 @@ TEST_CASE("both schemes carry token and key where the push service looks", "[vap
     CHECK(before.crypto_key == "p256ecdsa=" + point);
 }
 
-TEST_CASE("a key file is made once, private, and read again", "[vapid]") {
+TEST_CASE("a key file is made once, private, and read again") {
     const test::TempDir dir;
     const auto file = dir / "vapid.json";
     CHECK(load_vapid_key(file, IfMissing::fail).error().fault == core::Fault::not_found);
@@ -85,7 +85,7 @@ TEST_CASE("a key file is made once, private, and read again", "[vapid]") {
     CHECK((info.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("a PEM private key is read", "[vapid]") {
+TEST_CASE("a PEM private key is read") {
     const test::TempDir dir;
     const auto file = dir / "private_key.pem";
     write(file,
@@ -103,7 +103,7 @@ TEST_CASE("a PEM private key is read", "[vapid]") {
         "BLbepmji8vjA1YJbiVEbCiMW4V8W2HVBkSOLAkYJ9DvlFPm5cKhYUNyEqsDwtTs6ZmBvbtwv3uBKEqYtGLZ0i_g");
 }
 
-TEST_CASE("a key file of a wrong form says what is wrong", "[vapid]") {
+TEST_CASE("a key file of a wrong form says what is wrong") {
     const test::TempDir dir;
     const auto file = dir / "vapid.json";
     const auto text = GENERATE("", "{}", "[]", R"({"privateKey":5})", R"({"privateKey":"*"})",

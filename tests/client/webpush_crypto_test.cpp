@@ -43,13 +43,13 @@ const char* const kSenderKey =
 
 }  // namespace
 
-TEST_CASE("a private scalar gives the public point of RFC 8291", "[crypto]") {
+TEST_CASE("a private scalar gives the public point of RFC 8291") {
     CHECK(
         core::base64url(rfc_receiver().key.public_point()) ==
         "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4");
 }
 
-TEST_CASE("aes128gcm makes the body of RFC 8291 appendix A", "[crypto]") {
+TEST_CASE("aes128gcm makes the body of RFC 8291 appendix A") {
     const auto message =
         encrypt(rfc_receiver().subscription(), kText, rfc_options(Encoding::aes128gcm)).value();
     CHECK(core::base64url(message.body) == kRfcBody);
@@ -57,11 +57,11 @@ TEST_CASE("aes128gcm makes the body of RFC 8291 appendix A", "[crypto]") {
     CHECK(message.crypto_key.empty());
 }
 
-TEST_CASE("aes128gcm reads the body of RFC 8291 appendix A", "[crypto]") {
+TEST_CASE("aes128gcm reads the body of RFC 8291 appendix A") {
     CHECK(decrypt(rfc_receiver(), Encoding::aes128gcm, bytes(kRfcBody)).value() == kText);
 }
 
-TEST_CASE("aesgcm makes what another implementation makes", "[crypto]") {
+TEST_CASE("aesgcm makes what another implementation makes") {
     auto options = rfc_options(Encoding::aesgcm);
     const auto message = encrypt(rfc_receiver().subscription(), kText, options).value();
     CHECK(core::base64url(message.body) == kAesgcmBody);
@@ -73,8 +73,7 @@ TEST_CASE("aesgcm makes what another implementation makes", "[crypto]") {
     CHECK(core::base64url(padded.body) == kAesgcmPaddedBody);
 }
 
-TEST_CASE("aesgcm reads what another implementation makes, other header items included",
-          "[crypto]") {
+TEST_CASE("aesgcm reads what another implementation makes, other header items included") {
     CHECK(decrypt(rfc_receiver(), Encoding::aesgcm, bytes(kAesgcmBody),
                   "keyid=\"p256dh\"; salt=\"DGv6ra1nlYgDCS1FRnbzlw==\"",
                   "p256ecdsa=BAAA;" + std::string{kSenderKey})
@@ -83,7 +82,7 @@ TEST_CASE("aesgcm reads what another implementation makes, other header items in
               .value() == "padded");
 }
 
-TEST_CASE("a message that is encrypted for a subscription is read with its keys", "[crypto]") {
+TEST_CASE("a message that is encrypted for a subscription is read with its keys") {
     const auto encoding = GENERATE(Encoding::aes128gcm, Encoding::aesgcm);
     const auto size =
         GENERATE_COPY(values<std::size_t>({0, 1, 300, plaintext_bytes_max(encoding)}));
@@ -99,7 +98,7 @@ TEST_CASE("a message that is encrypted for a subscription is read with its keys"
           text);
 }
 
-TEST_CASE("one byte more than a push message holds is refused", "[crypto]") {
+TEST_CASE("one byte more than a push message holds is refused") {
     const auto encoding = GENERATE(Encoding::aes128gcm, Encoding::aesgcm);
     const auto to = ReceiverKeys::generate().subscription();
     const std::string text(plaintext_bytes_max(encoding), 'x');
@@ -110,12 +109,12 @@ TEST_CASE("one byte more than a push message holds is refused", "[crypto]") {
           core::Fault::too_large);
 }
 
-TEST_CASE("two messages with one text differ", "[crypto]") {
+TEST_CASE("two messages with one text differ") {
     const auto to = ReceiverKeys::generate().subscription();
     CHECK(encrypt(to, kText).value().body != encrypt(to, kText).value().body);
 }
 
-TEST_CASE("a message for other keys, or a changed one, does not decrypt", "[crypto]") {
+TEST_CASE("a message for other keys, or a changed one, does not decrypt") {
     const std::string body = bytes(kRfcBody);
     CHECK(decrypt(ReceiverKeys::generate(), Encoding::aes128gcm, body).error().fault ==
           core::Fault::unauthorized);
@@ -125,7 +124,7 @@ TEST_CASE("a message for other keys, or a changed one, does not decrypt", "[cryp
           core::Fault::unauthorized);
 }
 
-TEST_CASE("a body of a wrong form is invalid, at any length", "[crypto]") {
+TEST_CASE("a body of a wrong form is invalid, at any length") {
     const std::string body = bytes(kRfcBody);
     for (std::size_t size = 0; size < body.size(); ++size) {
         CAPTURE(size);
@@ -141,7 +140,7 @@ TEST_CASE("a body of a wrong form is invalid, at any length", "[crypto]") {
     CHECK_FALSE(decrypt(rfc_receiver(), Encoding::aesgcm, "", kSalt, kSenderKey));
 }
 
-TEST_CASE("subscription keys of a wrong form are refused", "[crypto]") {
+TEST_CASE("subscription keys of a wrong form are refused") {
     auto keys = ReceiverKeys::generate().subscription();
     keys.auth.pop_back();
     CHECK(encrypt(keys, kText).error().fault == core::Fault::invalid);

@@ -137,7 +137,7 @@ struct Three {
 
 }  // namespace
 
-TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
+TEST_CASE("a lone node is controller and home of everything") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -146,7 +146,7 @@ TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
     CHECK(a.cluster->placement(3)->standbys.empty());
 }
 
-TEST_CASE("the placement of a former life is not current", "[cluster]") {
+TEST_CASE("the placement of a former life is not current") {
     World world;
     {
         Node former{world, "a"};
@@ -166,8 +166,8 @@ TEST_CASE("the placement of a former life is not current", "[cluster]") {
     CHECK(c.cluster->placement_is_current());
 }
 
-TEST_CASE("two nodes agree on every placement, and a partition waits for its new home to be ready",
-          "[cluster]") {
+TEST_CASE(
+    "two nodes agree on every placement, and a partition waits for its new home to be ready") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -186,7 +186,7 @@ TEST_CASE("two nodes agree on every placement, and a partition waits for its new
     CHECK(b.homes().size() == kPartitions / 2);
 }
 
-TEST_CASE("of each node one partition at a time is handed over", "[cluster]") {
+TEST_CASE("of each node one partition at a time is handed over") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -211,7 +211,7 @@ TEST_CASE("of each node one partition at a time is handed over", "[cluster]") {
     CHECK(b.homes() == taken);
 }
 
-TEST_CASE("a node that is started again gets the partitions that it had", "[cluster]") {
+TEST_CASE("a node that is started again gets the partitions that it had") {
     World world;
     Node a{world, "a1", "one"};
     auto b = std::make_unique<Node>(world, "b1", "two");
@@ -232,7 +232,7 @@ TEST_CASE("a node that is started again gets the partitions that it had", "[clus
     CHECK(std::pair{a.homes(), c.homes()} == others);
 }
 
-TEST_CASE("nothing is placed at a member before its record is read", "[cluster]") {
+TEST_CASE("nothing is placed at a member before its record is read") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -244,7 +244,7 @@ TEST_CASE("nothing is placed at a member before its record is read", "[cluster]"
     for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.reported[p].standbys.empty());
 }
 
-TEST_CASE("the partitions of a dead node move, whether it was controller or not", "[cluster]") {
+TEST_CASE("the partitions of a dead node move, whether it was controller or not") {
     const bool controller_dies = GENERATE(true, false);
     CAPTURE(controller_dies);
     World world;
@@ -268,7 +268,7 @@ TEST_CASE("the partitions of a dead node move, whether it was controller or not"
     CHECK(left->homes() == all());
 }
 
-TEST_CASE("a controller that hung and comes back does not undo its successor", "[cluster]") {
+TEST_CASE("a controller that hung and comes back does not undo its successor") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -283,7 +283,7 @@ TEST_CASE("a controller that hung and comes back does not undo its successor", "
     CHECK(b.homes() == all());  // a is not ready for any
 }
 
-TEST_CASE("a late placement of a lower controller epoch is ignored and written over", "[cluster]") {
+TEST_CASE("a late placement of a lower controller epoch is ignored and written over") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -308,8 +308,7 @@ TEST_CASE("a late placement of a lower controller epoch is ignored and written o
 }
 
 // A controller that leaves goes on placing until it has read its successor's claim.
-TEST_CASE("late placements of a controller that leaves undo none of its successor's",
-          "[cluster][failover]") {
+TEST_CASE("late placements of a controller that leaves undo none of its successor's") {
     const auto seed = GENERATE(range(1, 16));
     CAPTURE(seed);
     Three three{static_cast<std::uint64_t>(seed)};
@@ -335,8 +334,7 @@ TEST_CASE("late placements of a controller that leaves undo none of its successo
     CHECK(three.homes_of("a").empty());
 }
 
-TEST_CASE("ownership shows the highest announced epoch of a partition, also after compaction",
-          "[cluster]") {
+TEST_CASE("ownership shows the highest announced epoch of a partition, also after compaction") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -354,7 +352,7 @@ TEST_CASE("ownership shows the highest announced epoch of a partition, also afte
     CHECK(b.cluster->highest_epoch(2) == 9);
 }
 
-TEST_CASE("a node that starts with an old log places everything anew", "[cluster]") {
+TEST_CASE("a node that starts with an old log places everything anew") {
     World world;
     {
         Node a{world, "a"};
@@ -367,7 +365,7 @@ TEST_CASE("a node that starts with an old log places everything anew", "[cluster
     CHECK(b.cluster->placement(0)->controller_epoch == 2);
 }
 
-TEST_CASE("records of dead nodes are removed, and placements survive a flaky log", "[cluster]") {
+TEST_CASE("records of dead nodes are removed, and placements survive a flaky log") {
     const auto seed = GENERATE(range(0U, 40U));
     CAPTURE(seed);
     World world{seed};
@@ -392,8 +390,7 @@ TEST_CASE("records of dead nodes are removed, and placements survive a flaky log
     CHECK(nodes == std::map<std::string, bool>{{"edge/node/a", false}, {"edge/node/b", true}});
 }
 
-TEST_CASE("the partitions of a node that its peers find dead move long before its time is over",
-          "[cluster][failover]") {
+TEST_CASE("the partitions of a node that its peers find dead move long before its time is over") {
     const bool controller_dies = GENERATE(true, false);
     CAPTURE(controller_dies);
     Three three;
@@ -409,8 +406,7 @@ TEST_CASE("the partitions of a node that its peers find dead move long before it
     for (const auto& [p, placement] : three.b->reported) CHECK(placement.home == placed.at(p).home);
 }
 
-TEST_CASE("a node that one peer cannot reach keeps its partitions, and so does one that objects",
-          "[cluster][failover]") {
+TEST_CASE("a node that one peer cannot reach keeps its partitions, and so does one that objects") {
     Three three;
     const bool all_of_them = GENERATE(false, true);
     CAPTURE(all_of_them);
@@ -424,8 +420,7 @@ TEST_CASE("a node that one peer cannot reach keeps its partitions, and so does o
     CHECK(three.b->wrong_suspicions == 0);
 }
 
-TEST_CASE("two nodes that take each other for gone agree on one controller in the end",
-          "[cluster][failover]") {
+TEST_CASE("two nodes that take each other for gone agree on one controller in the end") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
@@ -445,8 +440,8 @@ TEST_CASE("two nodes that take each other for gone agree on one controller in th
     CHECK(!b.homes().empty());
 }
 
-TEST_CASE("a process that is started again serves what it had before the group has missed the old",
-          "[cluster][failover]") {
+TEST_CASE(
+    "a process that is started again serves what it had before the group has missed the old") {
     World world;
     auto old = std::make_unique<Node>(world, "a1", "machine");
     world.executor.run_for(2s);
@@ -461,8 +456,7 @@ TEST_CASE("a process that is started again serves what it had before the group h
     CHECK(a.reported.at(0).former_home == placed.at(0).former_home);
 }
 
-TEST_CASE("a process that is started again after a kill does not call the former one a dead node",
-          "[cluster][failover]") {
+TEST_CASE("a process that is started again after a kill does not call the former one a dead node") {
     test::CapturedStream output{stderr, STDERR_FILENO};
     core::configure_logging(core::LogLevel::info, core::LogFormat::json);
     {
@@ -479,8 +473,7 @@ TEST_CASE("a process that is started again after a kill does not call the former
     CHECK_THAT(text, !Catch::Contains("node_gone"));
 }
 
-TEST_CASE("a process that is started again gets nothing that another one had",
-          "[cluster][failover]") {
+TEST_CASE("a process that is started again gets nothing that another one had") {
     World world;
     auto a = std::make_unique<Node>(world, "a1", "a");
     world.executor.run_for(2s);
@@ -502,8 +495,7 @@ TEST_CASE("a process that is started again gets nothing that another one had",
     CHECK(again.homes() == all());
 }
 
-TEST_CASE("a copied data directory takes nothing from the process that has it first",
-          "[cluster][failover]") {
+TEST_CASE("a copied data directory takes nothing from the process that has it first") {
     World world;
     Node a{world, "a", "machine"};
     world.executor.run_for(2s);
@@ -513,8 +505,7 @@ TEST_CASE("a copied data directory takes nothing from the process that has it fi
     CHECK(copy.homes().empty());
 }
 
-TEST_CASE("a node in a crash loop gets its partitions back once it has lived for a while",
-          "[cluster][failover]") {
+TEST_CASE("a node in a crash loop gets its partitions back once it has lived for a while") {
     Three three;
     auto& world = three.world;
     for (int life = 0; life < 6; ++life) {
@@ -534,8 +525,7 @@ TEST_CASE("a node in a crash loop gets its partitions back once it has lived for
     CHECK(!three.homes_of("c6").empty());
 }
 
-TEST_CASE("a node that leaves is neither suspected nor controller any more",
-          "[cluster][failover]") {
+TEST_CASE("a node that leaves is neither suspected nor controller any more") {
     Three three;
     three.a->cluster->leave();
     three.world.executor.run_for(1s);
@@ -549,8 +539,7 @@ TEST_CASE("a node that leaves is neither suspected nor controller any more",
 
 // As when it is stopped while the group takes others in, and so names no new first.
 TEST_CASE(
-    "a controller that leaves gives its partitions away although the group has no other member",
-    "[cluster][failover]") {
+    "a controller that leaves gives its partitions away although the group has no other member") {
     Three three;
     three.b->turns = three.c->turns = false;
     three.world.executor.run_for(20s);
@@ -569,7 +558,7 @@ TEST_CASE(
 
 // It may have partitions: the controller gives them to a node with a link that comes back from a
 // hang before the group has it again.
-TEST_CASE("a node that is not in the group says that it leaves", "[cluster][failover]") {
+TEST_CASE("a node that is not in the group says that it leaves") {
     Three three;
     three.c->turns = false;
     three.world.executor.run_for(20s);
@@ -584,7 +573,7 @@ TEST_CASE("a node that is not in the group says that it leaves", "[cluster][fail
     CHECK(std::any_of(records.begin(), records.end(), says));
 }
 
-TEST_CASE("the controller measures how long a failover took", "[cluster][failover]") {
+TEST_CASE("the controller measures how long a failover took") {
     Three three;
     kill(three.world, three.c);
     three.refuse({"c"});

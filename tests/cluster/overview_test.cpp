@@ -40,7 +40,7 @@ const PlacementRecord kPlaced{
 
 }  // namespace
 
-TEST_CASE("a node is shown with its links, its clients and its partitions", "[overview]") {
+TEST_CASE("a node is shown with its links, its clients and its partitions") {
     const Folded folded{ControllerClaim{"edge", 1, kOne},
                         NodeRecord{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}},
                         NodeRecord{"edge", kTwo, "10.0.0.2:8081", {}},
@@ -57,7 +57,7 @@ TEST_CASE("a node is shown with its links, its clients and its partitions", "[ov
               {.id = kTwo, .link_address = "10.0.0.2:8081", .homes = 1, .standbys = 0}});
 }
 
-TEST_CASE("a partition is handed over until its home has the highest epoch", "[overview]") {
+TEST_CASE("a partition is handed over until its home has the highest epoch") {
     const NodeRecord serves{"edge", kTwo, "", {0}};
     Folded folded{serves, kPlaced, EpochRecord{"edge", 0, 3, kOne}};
     CHECK(folded.state() == PartitionState::moving);
@@ -67,24 +67,24 @@ TEST_CASE("a partition is handed over until its home has the highest epoch", "[o
     CHECK(overview_of(folded.fold, all_live).partitions[0].epoch == 4);
 }
 
-TEST_CASE("a home that is not ready while others report themselves restores", "[overview]") {
+TEST_CASE("a home that is not ready while others report themselves restores") {
     CHECK(Folded{NodeRecord{"edge", kOne, "", {0}}, NodeRecord{"edge", kTwo, "", {}}, kPlaced}
               .state() == PartitionState::restoring);
     CHECK(Folded{NodeRecord{"edge", kTwo, "", {}}, kPlaced}.state() == PartitionState::serving);
 }
 
-TEST_CASE("a standby is ready once it says so", "[overview]") {
+TEST_CASE("a standby is ready once it says so") {
     CHECK(overview_of(Folded{NodeRecord{"edge", kOne, "", {0}}, kPlaced}.fold, all_live)
               .partitions[0]
               .standbys == std::vector<StandbyOverview>{{.node = kOne, .ready = true}});
 }
 
-TEST_CASE("a partition without a home is shown, a role that never ran has none", "[overview]") {
+TEST_CASE("a partition without a home is shown, a role that never ran has none") {
     CHECK(Folded{NodeRecord{"edge", kOne, "", {}}}.state() == PartitionState::unplaced);
     CHECK(overview_of(Folded{}.fold, all_live).partitions.empty());
 }
 
-TEST_CASE("a partition is hot that gets several times the records of the others", "[overview]") {
+TEST_CASE("a partition is hot that gets several times the records of the others") {
     const auto hot = [](std::map<core::Partition, std::uint64_t> load) {
         OwnershipFold fold{"edge", 4};
         NodeRecord node{"edge", kOne, "", {}};
@@ -114,7 +114,7 @@ TEST_CASE("a partition is hot that gets several times the records of the others"
     CHECK(hot({}).empty());
 }
 
-TEST_CASE("a dead node serves nothing, and is no standby that could", "[overview]") {
+TEST_CASE("a dead node serves nothing, and is no standby that could") {
     NodeRecord one{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}};
     NodeRecord two{"edge", kTwo, "10.0.0.2:8081", {0}, false, 9, {kOne}};
     two.load = {{0, 5'000}};

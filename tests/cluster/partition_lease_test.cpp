@@ -87,7 +87,7 @@ using Log = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a lone candidate serves when it has read both of its leases", "[lease]") {
+TEST_CASE("a lone candidate serves when it has read both of its leases") {
     World world;
     Node a{world, "a"};
     a.lease.claim(0);
@@ -100,7 +100,7 @@ TEST_CASE("a lone candidate serves when it has read both of its leases", "[lease
     CHECK(world.keys(Topic::kNotifications) == Log{"!lease/00000000000000000001/a"});
 }
 
-TEST_CASE("of two that claim one epoch, the first in the log wins on both nodes", "[lease]") {
+TEST_CASE("of two that claim one epoch, the first in the log wins on both nodes") {
     World world;
     Node a{world, "a"};
     Node b{world, "b"};
@@ -115,8 +115,7 @@ TEST_CASE("of two that claim one epoch, the first in the log wins on both nodes"
     CHECK(world.keys(Topic::kNotifications).size() == 1);  // only the winner's
 }
 
-TEST_CASE("a home that reads a higher epoch stops, and the winner clears the lower lease",
-          "[lease]") {
+TEST_CASE("a home that reads a higher epoch stops, and the winner clears the lower lease") {
     World world;
     Node a{world, "a"};
     a.lease.claim(0);
@@ -135,7 +134,7 @@ TEST_CASE("a home that reads a higher epoch stops, and the winner clears the low
                                                    "!lease/00000000000000000001/a gone"});
 }
 
-TEST_CASE("a claim stands above the floor that ownership shows", "[lease]") {
+TEST_CASE("a claim stands above the floor that ownership shows") {
     World world;
     Node a{world, "a"};
     a.lease.claim(41);
@@ -143,7 +142,7 @@ TEST_CASE("a claim stands above the floor that ownership shows", "[lease]") {
     CHECK(a.notices == Log{"serving 42"});
 }
 
-TEST_CASE("no lease is published before its epoch stands in ownership", "[lease]") {
+TEST_CASE("no lease is published before its epoch stands in ownership") {
     World world;
     Node a{world, "a"};
     world.log->fail_next_publishes(1);
@@ -153,7 +152,7 @@ TEST_CASE("no lease is published before its epoch stands in ownership", "[lease]
     CHECK(world.keys(Topic::kSubscriptions).empty());
 }
 
-TEST_CASE("a claim whose answer was lost is given up, and the next has a higher epoch", "[lease]") {
+TEST_CASE("a claim whose answer was lost is given up, and the next has a higher epoch") {
     World world;
     Node a{world, "a"};
     a.lease.claim(0);
@@ -167,7 +166,7 @@ TEST_CASE("a claim whose answer was lost is given up, and the next has a higher 
     CHECK(a.notices.back() == "serving 2");
 }
 
-TEST_CASE("another role's leases are none of ours", "[lease]") {
+TEST_CASE("another role's leases are none of ours") {
     World world;
     Node a{world, "a"};
     a.lease.claim(0);
@@ -179,7 +178,7 @@ TEST_CASE("another role's leases are none of ours", "[lease]") {
     CHECK(a.lease.state() == State::serving);
 }
 
-TEST_CASE("a released lease is silent", "[lease]") {
+TEST_CASE("a released lease is silent") {
     World world;
     Node a{world, "a"};
     a.lease.claim(0);

@@ -192,8 +192,7 @@ std::string name(int i) { return "node-" + std::to_string(i); }
 
 }  // namespace
 
-TEST_CASE("homes and standbys are even for any number of nodes, and as few move as possible",
-          "[cluster]") {
+TEST_CASE("homes and standbys are even for any number of nodes, and as few move as possible") {
     const auto partitions = GENERATE(4, 5, 16, 17, 64, 100, 256);
     const std::size_t standby_count = GENERATE(1, 2);
     const int nodes = GENERATE(1, 2, 3, 4, 5, 7, 10, 16, 33, 50);
@@ -225,7 +224,7 @@ TEST_CASE("homes and standbys are even for any number of nodes, and as few move 
     CHECK(role.homes_of("joins") == had);
 }
 
-TEST_CASE("1 to 50 nodes join and leave, with any number of partitions", "[cluster]") {
+TEST_CASE("1 to 50 nodes join and leave, with any number of partitions") {
     const auto partitions = GENERATE(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 24, 31, 32, 48, 64,
                                      97, 128, 250, 440, 512, 1000, 1024, 2047, 2048);
     const std::size_t standby_count = partitions % 3 == 0 ? 2 : 1;
@@ -278,7 +277,7 @@ TEST_CASE("1 to 50 nodes join and leave, with any number of partitions", "[clust
     CHECK(10 * all <= (partitions == 5 || partitions == 8 ? 17 : 15) * least);
 }
 
-TEST_CASE("the partitions of a home that dies go to all others evenly", "[cluster]") {
+TEST_CASE("the partitions of a home that dies go to all others evenly") {
     const std::size_t standby_count = GENERATE(1, 2);
     const bool at_once = GENERATE(false, true);  // or one after the other
     CAPTURE(standby_count, at_once);
@@ -302,7 +301,7 @@ TEST_CASE("the partitions of a home that dies go to all others evenly", "[cluste
     CHECK(100 * all <= 109 * least);
 }
 
-TEST_CASE("a home and its standbys are in different zones where there are two", "[cluster]") {
+TEST_CASE("a home and its standbys are in different zones where there are two") {
     const auto partitions = GENERATE(4, 16, 64);
     Role role{partitions};
     for (int i = 0; i < 6; ++i) role.join(name(i), i % 3 == 0 ? "a" : i % 3 == 1 ? "b" : "c");
@@ -329,7 +328,7 @@ TEST_CASE("a home and its standbys are in different zones where there are two", 
     }
 }
 
-TEST_CASE("a node has its share by its capacity", "[cluster]") {
+TEST_CASE("a node has its share by its capacity") {
     Role role{64};
     role.join("small", {}, 1);
     role.join("large", {}, 3);
@@ -341,7 +340,7 @@ TEST_CASE("a node has its share by its capacity", "[cluster]") {
     CHECK(role.homes_of("middle").size() >= 21);
 }
 
-TEST_CASE("shares by capacity and zones hold while nodes of all kinds come and go", "[cluster]") {
+TEST_CASE("shares by capacity and zones hold while nodes of all kinds come and go") {
     const auto seed = GENERATE(range(1, 41));
     std::mt19937 random{static_cast<std::uint32_t>(seed)};
     const auto from_to = [&](int least, int most) {
@@ -383,7 +382,7 @@ TEST_CASE("shares by capacity and zones hold while nodes of all kinds come and g
     }
 }
 
-TEST_CASE("a process whose predecessor lives gets nothing until that is gone", "[cluster]") {
+TEST_CASE("a process whose predecessor lives gets nothing until that is gone") {
     Role role{16};
     for (const char* one : {"a", "b", "c"}) role.join(one);
     role.stabilise();
@@ -400,8 +399,7 @@ TEST_CASE("a process whose predecessor lives gets nothing until that is gone", "
     CHECK(role.homes_of("b") == had);
 }
 
-TEST_CASE("a dead home's partitions go at once to a node that is ready, and its standbys stay",
-          "[cluster]") {
+TEST_CASE("a dead home's partitions go at once to a node that is ready, and its standbys stay") {
     Role role{32};
     for (int i = 0; i < 4; ++i) role.join(name(i));
     role.stabilise();
@@ -417,7 +415,7 @@ TEST_CASE("a dead home's partitions go at once to a node that is ready, and its 
     check_even(role);
 }
 
-TEST_CASE("a partition that waits for its next home to warm up keeps its standby", "[cluster]") {
+TEST_CASE("a partition that waits for its next home to warm up keeps its standby") {
     Role role{8};
     role.join("a");
     role.join("b");
@@ -435,7 +433,7 @@ TEST_CASE("a partition that waits for its next home to warm up keeps its standby
     CHECK(waiting >= 2);
 }
 
-TEST_CASE("a death moves no partition twice", "[cluster]") {
+TEST_CASE("a death moves no partition twice") {
     const auto partitions = GENERATE(4, 5, 16, 17, 64, 100, 256);
     const std::size_t standby_count = GENERATE(1, 2);
     const int nodes = GENERATE(2, 3, 4, 5, 7, 10, 16, 33, 50);
@@ -466,7 +464,7 @@ TEST_CASE("a death moves no partition twice", "[cluster]") {
     }
 }
 
-TEST_CASE("without a node nothing is placed", "[cluster]") {
+TEST_CASE("without a node nothing is placed") {
     Role role{8};
     CHECK_FALSE(role.round());
     CHECK(role.placed.empty());

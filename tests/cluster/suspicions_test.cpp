@@ -94,7 +94,7 @@ Role random_role(std::minstd_rand& random) {
 
 }  // namespace
 
-TEST_CASE("nodes are found dead by the rule, whatever the records are", "[suspicion]") {
+TEST_CASE("nodes are found dead by the rule, whatever the records are") {
     std::minstd_rand random{7};
     std::size_t dead = 0;
     for (int i = 0; i < 5'000; ++i) {
@@ -109,7 +109,7 @@ TEST_CASE("nodes are found dead by the rule, whatever the records are", "[suspic
     CHECK(dead > 1'000);
 }
 
-TEST_CASE("a role of many nodes is judged in a few comparisons for each record", "[suspicion]") {
+TEST_CASE("a role of many nodes is judged in a few comparisons for each record") {
     // A cost that grows with the third power of the nodes does not end within the time of a test.
     constexpr int kNodes = 2'000;
     Role role{""};
@@ -123,15 +123,14 @@ TEST_CASE("a role of many nodes is judged in a few comparisons for each record",
     CHECK(role.gone() == "n0");
 }
 
-TEST_CASE("a node that one of several peers finds dead is not gone", "[suspicion]") {
+TEST_CASE("a node that one of several peers finds dead is not gone") {
     Role role{"abc"};
     role.suspects("b", "a");
     CHECK(role.gone().empty());
     CHECK(!role.judged.next());
 }
 
-TEST_CASE("a node that two peers find dead is gone, after the time for an objection",
-          "[suspicion]") {
+TEST_CASE("a node that two peers find dead is gone, after the time for an objection") {
     Role role{"abcde"};
     role.suspects("b", "a");
     role.suspects("c", "a");
@@ -144,20 +143,20 @@ TEST_CASE("a node that two peers find dead is gone, after the time for an object
     CHECK(!role.judged.next());
 }
 
-TEST_CASE("the only peer decides alone", "[suspicion]") {
+TEST_CASE("the only peer decides alone") {
     Role role{"ab"};
     role.suspects("b", "a");
     CHECK(role.gone() == "a");
 }
 
-TEST_CASE("two of three nodes that die at once are gone by the word of the third", "[suspicion]") {
+TEST_CASE("two of three nodes that die at once are gone by the word of the third") {
     Role role{"abc"};
     role.suspects("c", "a");
     role.suspects("c", "b");
     CHECK(role.gone() == "ab");
 }
 
-TEST_CASE("a node that objects is not gone, and comes back if it was", "[suspicion]") {
+TEST_CASE("a node that objects is not gone, and comes back if it was") {
     Role role{"ab"};
     role.suspects("b", "a");
     const bool late = GENERATE(false, true);
@@ -171,7 +170,7 @@ TEST_CASE("a node that objects is not gone, and comes back if it was", "[suspici
     CHECK(role.gone() == "a");
 }
 
-TEST_CASE("a record from before the suspicion is no objection", "[suspicion]") {
+TEST_CASE("a record from before the suspicion is no objection") {
     Role role{"ab"};
     role["a"].incarnation = 3;
     role.suspects("b", "a");
@@ -179,7 +178,7 @@ TEST_CASE("a record from before the suspicion is no objection", "[suspicion]") {
     CHECK(role.gone() == "a");
 }
 
-TEST_CASE("the next process of a node's name is witness enough", "[suspicion]") {
+TEST_CASE("the next process of a node's name is witness enough") {
     Role role{"abcd"};
     role["a"].name = role["d"].name = "machine";
     role["b"].name = "other";
@@ -188,7 +187,7 @@ TEST_CASE("the next process of a node's name is witness enough", "[suspicion]") 
     CHECK(role.gone() == "a");
 }
 
-TEST_CASE("who leaves, or is no member, is no witness that has to agree", "[suspicion]") {
+TEST_CASE("who leaves, or is no member, is no witness that has to agree") {
     Role role{"abcd"};
     role.suspects("b", "a");
     role["c"].leaving = true;
@@ -196,7 +195,7 @@ TEST_CASE("who leaves, or is no member, is no witness that has to agree", "[susp
     CHECK(role.gone() == "a");
 }
 
-TEST_CASE("a process that was stopped gives suspects their whole time again", "[suspicion]") {
+TEST_CASE("a process that was stopped gives suspects their whole time again") {
     Role role{"ab"};
     role.suspects("b", "a");
     static_cast<void>(role.judge());
@@ -207,7 +206,7 @@ TEST_CASE("a process that was stopped gives suspects their whole time again", "[
     CHECK(role.gone() == "a");
 }
 
-TEST_CASE("a node whose record is removed is forgotten", "[suspicion]") {
+TEST_CASE("a node whose record is removed is forgotten") {
     Role role{"ab"};
     role.suspects("b", "a");
     REQUIRE(role.gone() == "a");
@@ -216,8 +215,7 @@ TEST_CASE("a node whose record is removed is forgotten", "[suspicion]") {
     CHECK(!role.judged.gone({"a"}));
 }
 
-TEST_CASE("each further death of a name makes its next pause longer, up to a bound",
-          "[suspicion]") {
+TEST_CASE("each further death of a name makes its next pause longer, up to a bound") {
     test::ManualClock clock;
     CrashLoops loops;
     const auto dies = [&] {

@@ -4,13 +4,13 @@
 
 using namespace beckon;
 
-TEST_CASE("only ASCII letters have a lower case", "[ascii]") {
+TEST_CASE("only ASCII letters have a lower case") {
     CHECK(core::lower("Content-Type: AZaz09@[`{") == "content-type: azaz09@[`{");
     CHECK(core::lower("\xc4\xd6 \xff") == "\xc4\xd6 \xff");
     CHECK(core::lower("").empty());
 }
 
-TEST_CASE("ASCII letters are compared without case, other bytes as they are", "[ascii]") {
+TEST_CASE("ASCII letters are compared without case, other bytes as they are") {
     CHECK(core::equals_ignoring_case("Content-Type", "cONTENT-tYPE"));
     CHECK(core::equals_ignoring_case("", ""));
     CHECK_FALSE(core::equals_ignoring_case("a", "ab"));
@@ -18,7 +18,7 @@ TEST_CASE("ASCII letters are compared without case, other bytes as they are", "[
     CHECK_FALSE(core::equals_ignoring_case("\xc4", "\xe4"));
 }
 
-TEST_CASE("a bearer's token is found in any case, behind any blanks", "[ascii]") {
+TEST_CASE("a bearer's token is found in any case, behind any blanks") {
     using core::bearer_token;
     CHECK(bearer_token("Bearer abc") == "abc");
     CHECK(bearer_token("bearer abc") == "abc");
@@ -32,7 +32,7 @@ TEST_CASE("a bearer's token is found in any case, behind any blanks", "[ascii]")
     CHECK_FALSE(bearer_token(""));
 }
 
-TEST_CASE("letters and digits are those of ASCII alone", "[ascii]") {
+TEST_CASE("letters and digits are those of ASCII alone") {
     CHECK(core::is_alphanumeric("azAZ09"));
     CHECK(core::is_alphanumeric("a-b_c", "-_"));
     CHECK_FALSE(core::is_alphanumeric("a-b", "_"));

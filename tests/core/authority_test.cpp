@@ -18,7 +18,7 @@ std::string parts(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a host and a port are taken apart", "[authority]") {
+TEST_CASE("a host and a port are taken apart") {
     CHECK(parts("edge-1.example.org:8082") == "edge-1.example.org 8082");
     CHECK(parts("localhost") == "localhost");
     CHECK(parts("10.0.0.1:80") == "10.0.0.1 80");
@@ -34,7 +34,7 @@ TEST_CASE("a host and a port are taken apart", "[authority]") {
     }
 }
 
-TEST_CASE("a port is a number from 1 to 65535", "[authority]") {
+TEST_CASE("a port is a number from 1 to 65535") {
     CHECK(parse_port("1") == 1);
     CHECK(parse_port("65535") == 65535);
     for (const auto* none : {"", "0", "65536", "-1", "+1", "80 ", "0x50", "http"}) {
@@ -43,7 +43,7 @@ TEST_CASE("a port is a number from 1 to 65535", "[authority]") {
     }
 }
 
-TEST_CASE("IPv6 addresses have brackets where a port follows", "[authority]") {
+TEST_CASE("IPv6 addresses have brackets where a port follows") {
     CHECK(without_brackets("[::1]") == "::1");
     CHECK(without_brackets("::1") == "::1");
     CHECK(with_brackets("::1") == "[::1]");

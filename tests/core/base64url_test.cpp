@@ -17,7 +17,7 @@ std::string random_bytes(std::mt19937& random, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("the vectors of RFC 4648 in the URL-safe alphabet", "[base64url]") {
+TEST_CASE("the vectors of RFC 4648 in the URL-safe alphabet") {
     const auto [bytes, text] =
         GENERATE(table<std::string, std::string>({{"", ""},
                                                   {"f", "Zg"},
@@ -32,7 +32,7 @@ TEST_CASE("the vectors of RFC 4648 in the URL-safe alphabet", "[base64url]") {
     CHECK(parse_base64_any(text) == bytes);
 }
 
-TEST_CASE("any bytes are read back from their text", "[base64url]") {
+TEST_CASE("any bytes are read back from their text") {
     std::mt19937 random{11};
     for (std::size_t size = 0; size < 300; ++size) {
         const auto bytes = random_bytes(random, size);
@@ -46,7 +46,7 @@ TEST_CASE("any bytes are read back from their text", "[base64url]") {
     }
 }
 
-TEST_CASE("up to two padding signs are tolerated at the end", "[base64url]") {
+TEST_CASE("up to two padding signs are tolerated at the end") {
     CHECK(parse_base64url("Zg==") == "f");
     CHECK(parse_base64url("Zg=") == "f");
     CHECK(parse_base64url("Zm8=") == "fo");
@@ -57,7 +57,7 @@ TEST_CASE("up to two padding signs are tolerated at the end", "[base64url]") {
     CHECK(parse_base64url("==") == "");
 }
 
-TEST_CASE("each byte outside the alphabet is refused, at each place", "[base64url]") {
+TEST_CASE("each byte outside the alphabet is refused, at each place") {
     constexpr std::string_view kAllowed =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     for (int c = 0; c < 256; ++c) {
@@ -74,20 +74,20 @@ TEST_CASE("each byte outside the alphabet is refused, at each place", "[base64ur
     }
 }
 
-TEST_CASE("an impossible length is refused", "[base64url]") {
+TEST_CASE("an impossible length is refused") {
     CHECK_FALSE(parse_base64url("A"));
     CHECK_FALSE(parse_base64url("AAAAA"));
     CHECK_FALSE(parse_base64_any("AAAAA"));
 }
 
-TEST_CASE("each byte string has one text, but VAPID keys may be sloppy", "[base64url]") {
+TEST_CASE("each byte string has one text, but VAPID keys may be sloppy") {
     CHECK_FALSE(parse_base64url("Zh"));  // Zg with an unused bit set
     CHECK_FALSE(parse_base64url("Zm9"));
     CHECK(parse_base64_any("Zh") == "f");
     CHECK(parse_base64_any("+/-_") == "\xfb\xff\xbf");
 }
 
-TEST_CASE("decoding into a buffer needs space for all of it", "[base64url]") {
+TEST_CASE("decoding into a buffer needs space for all of it") {
     std::array<std::uint8_t, 3> capacity{};
     CHECK(parse_base64url("Zm9v", capacity) == 3);
     CHECK(capacity == std::array<std::uint8_t, 3>{'f', 'o', 'o'});
@@ -96,7 +96,7 @@ TEST_CASE("decoding into a buffer needs space for all of it", "[base64url]") {
     CHECK_FALSE(parse_base64url("Zm9!", capacity));
 }
 
-TEST_CASE("hex is lower case, two digits per byte", "[base64url]") {
+TEST_CASE("hex is lower case, two digits per byte") {
     CHECK(hex(std::string{"\x00\x0f\xf0\xff", 4}) == "000ff0ff");
     CHECK(hex("").empty());
 }

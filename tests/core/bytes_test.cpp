@@ -4,7 +4,7 @@
 
 using namespace beckon::core;
 
-TEST_CASE("values are read back in the order in which they were appended", "[bytes]") {
+TEST_CASE("values are read back in the order in which they were appended") {
     std::string bytes;
     append_fixed(bytes, std::uint8_t{7});
     append_fixed(bytes, std::uint16_t{0x0102});
@@ -24,7 +24,7 @@ TEST_CASE("values are read back in the order in which they were appended", "[byt
     CHECK(reader.finished());
 }
 
-TEST_CASE("numbers of a fixed length sort as their bytes do", "[bytes]") {
+TEST_CASE("numbers of a fixed length sort as their bytes do") {
     std::string small;
     std::string large;
     append_fixed(small, std::uint32_t{255});
@@ -33,7 +33,7 @@ TEST_CASE("numbers of a fixed length sort as their bytes do", "[bytes]") {
     CHECK(small < large);
 }
 
-TEST_CASE("after the first missing value all reads give 0", "[bytes]") {
+TEST_CASE("after the first missing value all reads give 0") {
     for (const std::string_view bytes :
          {"", "\x05text", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"}) {
         CAPTURE(bytes);

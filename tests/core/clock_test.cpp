@@ -6,7 +6,7 @@ using namespace beckon;
 using namespace std::chrono_literals;
 using core::Timestamp;
 
-TEST_CASE("the system's clocks run", "[clock]") {
+TEST_CASE("the system's clocks run") {
     const core::SystemClock clock;
     const auto mono = clock.mono();
     CHECK(clock.wall() > Timestamp{1'700'000'000'000ms});

@@ -7,7 +7,7 @@
 using beckon::core::contain;
 using beckon::core::thrown_by_place;
 
-TEST_CASE("an exception ends its request, and is counted by its place", "[core]") {
+TEST_CASE("an exception ends its request, and is counted by its place") {
     bool worked = false;
     CHECK(contain("contain-test", [&] { worked = true; }));
     CHECK(worked);

@@ -18,14 +18,14 @@ struct Lamp {
 
 }  // namespace
 
-TEST_CASE("the values of an enum have the names that the source gives them", "[core]") {
+TEST_CASE("the values of an enum have the names that the source gives them") {
     CHECK(core::name_of(Colour::dark_blue) == "dark_blue");
     CHECK(core::name_of(Lamp::State::on) == "on");
     CHECK(core::name_of(core::Fault::not_found) == "not_found");
     CHECK(core::name_of(static_cast<Colour>(3)) == "unknown");
 }
 
-TEST_CASE("all values of an enum are known", "[core]") {
+TEST_CASE("all values of an enum are known") {
     STATIC_REQUIRE(core::kCountOf<Colour> == 3);
     STATIC_REQUIRE(core::kCountOf<Lamp::State> == 2);
     for (const auto colour : core::kValuesOf<Colour>) {
@@ -36,7 +36,7 @@ TEST_CASE("all values of an enum are known", "[core]") {
     CHECK_FALSE(core::value_named<Colour>(""));
 }
 
-TEST_CASE("one value for each value of an enum", "[core]") {
+TEST_CASE("one value for each value of an enum") {
     core::ByEnum<Colour, int> counts;
     counts[Colour::green] = 2;
     ++counts[Colour::red];

@@ -6,7 +6,7 @@
 
 using namespace beckon;
 
-TEST_CASE("HMAC-SHA-256 is that of RFC 4231", "[hmac]") {
+TEST_CASE("HMAC-SHA-256 is that of RFC 4231") {
     CHECK(core::hex(core::hmac_sha256("Jefe", "what do ya want for nothing?")) ==
           "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     const std::string long_key(131, '\xaa');
@@ -17,7 +17,7 @@ TEST_CASE("HMAC-SHA-256 is that of RFC 4231", "[hmac]") {
           "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
-TEST_CASE("a proof is the same only if it is whole", "[hmac]") {
+TEST_CASE("a proof is the same only if it is whole") {
     CHECK(core::same_proof("right", "right"));
     CHECK_FALSE(core::same_proof("right", "rigid"));
     CHECK_FALSE(core::same_proof("right", "righ"));

@@ -20,7 +20,7 @@ Timestamp at_ms(std::int64_t ms) { return Timestamp{std::chrono::milliseconds{ms
 
 }  // namespace
 
-TEST_CASE("an id is written as 32 hex digits and in the dashed form", "[ids]") {
+TEST_CASE("an id is written as 32 hex digits and in the dashed form") {
     CHECK(to_hex(kId) == kHex);
     CHECK(to_dashed(kId) == kDashed);
     std::string out = "x/";
@@ -30,7 +30,7 @@ TEST_CASE("an id is written as 32 hex digits and in the dashed form", "[ids]") {
     CHECK(out == std::string{"x/"} + kHex + "/" + kDashed);
 }
 
-TEST_CASE("the four notations of a UUID are read, in any case", "[ids]") {
+TEST_CASE("the four notations of a UUID are read, in any case") {
     CHECK(parse_uuid(kHex) == kId);
     CHECK(parse_uuid("0F1E2D3C4B5A49788796A5B4C3D2E1F0") == kId);
     CHECK(parse_uuid(kDashed) == kId);
@@ -39,7 +39,7 @@ TEST_CASE("the four notations of a UUID are read, in any case", "[ids]") {
     CHECK(parse_uuid(std::string{"urn:uuid:"} + kDashed) == kId);
 }
 
-TEST_CASE("a text that is no UUID is refused", "[ids]") {
+TEST_CASE("a text that is no UUID is refused") {
     const auto text = GENERATE(
         as<std::string>{}, "", "0", "0f1e2d3c4b5a49788796a5b4c3d2e1f",
         "0f1e2d3c4b5a49788796a5b4c3d2e1f00", "0f1e2d3c4b5a49788796a5b4c3d2e1fg",
@@ -55,7 +55,7 @@ TEST_CASE("a text that is no UUID is refused", "[ids]") {
     CHECK_FALSE(parse_uuid(text));
 }
 
-TEST_CASE("log keys take one notation only", "[ids]") {
+TEST_CASE("log keys take one notation only") {
     CHECK(parse_hex16(kHex) == kId);
     CHECK_FALSE(parse_hex16("0F1E2D3C4B5A49788796A5B4C3D2E1F0"));
     CHECK_FALSE(parse_hex16(kDashed));
@@ -65,7 +65,7 @@ TEST_CASE("log keys take one notation only", "[ids]") {
     CHECK_FALSE(parse_dashed(std::string{"{"} + kDashed + "}"));
 }
 
-TEST_CASE("any id is read back from its text", "[ids]") {
+TEST_CASE("any id is read back from its text") {
     for (int i = 0; i < 500; ++i) {
         const auto id = random_uuid4();
         REQUIRE(parse_hex16(to_hex(id)) == id);
@@ -73,7 +73,7 @@ TEST_CASE("any id is read back from its text", "[ids]") {
     }
 }
 
-TEST_CASE("a random id is a UUIDv4 and a message key a UUIDv7", "[ids]") {
+TEST_CASE("a random id is a UUIDv4 and a message key a UUIDv7") {
     std::set<Bytes16> seen;
     for (int i = 0; i < 200; ++i) {
         const auto uuid = random_uuid4();
@@ -88,7 +88,7 @@ TEST_CASE("a random id is a UUIDv4 and a message key a UUIDv7", "[ids]") {
     CHECK(seen.size() == 400);
 }
 
-TEST_CASE("threads never make the same key", "[ids]") {
+TEST_CASE("threads never make the same key") {
     constexpr std::size_t kKeys = 5'000;
     std::array<std::vector<MessageKey>, 3> made;
     {
@@ -106,14 +106,14 @@ TEST_CASE("threads never make the same key", "[ids]") {
     CHECK(seen.size() == made.size() * kKeys);
 }
 
-TEST_CASE("message keys sort by time and begin with it", "[ids]") {
+TEST_CASE("message keys sort by time and begin with it") {
     const auto older = new_message_key(at_ms(1'700'000'000'123));
     const auto newer = new_message_key(at_ms(1'700'000'000'124));
     CHECK(older < newer);
     CHECK(to_hex(older).substr(0, 12) == "018bcfe5687b");  // 1,700,000,000,123 ms
 }
 
-TEST_CASE("a node id is 16 hex digits and new each time", "[ids]") {
+TEST_CASE("a node id is 16 hex digits and new each time") {
     const auto a = NodeId::random();
     const auto b = NodeId::random();
     CHECK(a != b);

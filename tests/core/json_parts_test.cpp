@@ -26,7 +26,7 @@ std::string fault_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a value is taken as it stands, without the text around it", "[json]") {
+TEST_CASE("a value is taken as it stands, without the text around it") {
     CHECK(json_value(" \t\r\n[ 1,2 ]\n") == "[ 1,2 ]");
     CHECK(json_value("\xef\xbb\xbf{\"a\":1}") == "{\"a\":1}");
     for (const auto* text : {"12345678901234567890123", "1e5", "-0.10", "1E+300", "true", "null",
@@ -35,7 +35,7 @@ TEST_CASE("a value is taken as it stands, without the text around it", "[json]")
     }
 }
 
-TEST_CASE("a text that is no value is refused with the place of its fault", "[json]") {
+TEST_CASE("a text that is no value is refused with the place of its fault") {
     CHECK(fault_of("") == "is not JSON (byte 1)");
     CHECK(fault_of("1,2") == "is not JSON (byte 2)");
     CHECK(fault_of("  1 2") == "is not JSON (byte 5)");
@@ -48,7 +48,7 @@ TEST_CASE("a text that is no value is refused with the place of its fault", "[js
     CHECK(fault_of(std::string(1'000'000, '[')) == "is not JSON (byte 1000001)");
 }
 
-TEST_CASE("an object falls into its members, each as it stands", "[json]") {
+TEST_CASE("an object falls into its members, each as it stands") {
     CHECK(parts_of(R"( { "a" : 1e5 , "b\u0063":{"x":[1,{"y":"}]\""}]} ,"a": [ ] , "d":"," } )") ==
           std::vector<std::string>{"a|1e5", R"(bc|{"x":[1,{"y":"}]\""}]})", "a|[ ]", "d|\",\""});
     CHECK(parts_of("{ }").empty());
@@ -56,7 +56,7 @@ TEST_CASE("an object falls into its members, each as it stands", "[json]") {
     CHECK(core::json_members("\"{\"").error().message == "must be an object");
 }
 
-TEST_CASE("a string member is found where it stands, in any text", "[json]") {
+TEST_CASE("a string member is found where it stands, in any text") {
     const auto type_in = [](std::string_view text) {
         return core::json_string_member(text, "type").value_or("none");
     };
@@ -79,14 +79,14 @@ TEST_CASE("a string member is found where it stands, in any text", "[json]") {
     }
 }
 
-TEST_CASE("a list falls into its elements", "[json]") {
+TEST_CASE("a list falls into its elements") {
     const std::vector<std::string_view> wanted{"1", "{\"a\":[2,3]}", "\"],\"", "null"};
     CHECK(*core::json_elements(R"([1, {"a":[2,3]},"],", null ])") == wanted);
     CHECK(core::json_elements("[ ]")->empty());
     CHECK(core::json_elements("{}").error().message == "must be a list");
 }
 
-TEST_CASE("an object gets a member more, and keeps its text", "[json]") {
+TEST_CASE("an object gets a member more, and keeps its text") {
     CHECK(core::with_json_member(R"({"a":1e5 })", "b", "[ 2]") == R"({"a":1e5,"b":[ 2]})");
     CHECK(core::with_json_member("{ }", "a\"b", "1") == R"({"a\"b":1})");
 }

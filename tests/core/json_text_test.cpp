@@ -13,7 +13,7 @@ using beckon::core::json_text;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-TEST_CASE("bytes that are no UTF-8 are printed as U+FFFD, and never thrown at", "[core][json]") {
+TEST_CASE("bytes that are no UTF-8 are printed as U+FFFD, and never thrown at") {
     for (const std::string bytes :
          {"\xff", "\xe2\x82", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80"}) {
         CAPTURE(bytes);
@@ -26,13 +26,13 @@ TEST_CASE("bytes that are no UTF-8 are printed as U+FFFD, and never thrown at", 
     }
 }
 
-TEST_CASE("JSON is printed in one line, or for people", "[core][json]") {
+TEST_CASE("JSON is printed in one line, or for people") {
     const ordered_json value{{"b", 1}, {"a", {"\xc3\xbc", nullptr}}};
     CHECK(json_text(value) == "{\"b\":1,\"a\":[\"\xc3\xbc\",null]}");
     CHECK(json_text(json{{"a", 1}}, 2) == "{\n  \"a\": 1\n}");
 }
 
-TEST_CASE("depth counts nested values, and no bracket within a string", "[core][json]") {
+TEST_CASE("depth counts nested values, and no bracket within a string") {
     const auto nested = [](std::size_t levels) {
         return std::string(levels, '[') + std::string(levels, ']');
     };
@@ -45,7 +45,7 @@ TEST_CASE("depth counts nested values, and no bracket within a string", "[core][
     CHECK_FALSE(is_nested_deeper("", 0));
 }
 
-TEST_CASE("UTF-8 is distinguished from other bytes as the JSON library does it", "[core][json]") {
+TEST_CASE("UTF-8 is distinguished from other bytes as the JSON library does it") {
     // Every lead byte with every second byte, with and without the bytes that follow.
     for (int lead = 0; lead < 256; ++lead) {
         for (int second = 0; second < 256; ++second) {

@@ -69,7 +69,7 @@ struct Dir : test::TempDir {
 
 }  // namespace
 
-TEST_CASE("a generated ring has one key of 32 bytes and one auth key, new each time", "[keyring]") {
+TEST_CASE("a generated ring has one key of 32 bytes and one auth key, new each time") {
     const auto a = KeyRing::generate();
     const auto b = KeyRing::generate();
     CHECK(a.keys().size() == 1);
@@ -83,7 +83,7 @@ TEST_CASE("a generated ring has one key of 32 bytes and one auth key, new each t
     CHECK(a.fingerprint() != b.fingerprint());
 }
 
-TEST_CASE("a saved ring is loaded back whole, and its file is for the owner alone", "[keyring]") {
+TEST_CASE("a saved ring is loaded back whole, and its file is for the owner alone") {
     const Dir dir;
     const auto ring = *ring_of({kFernetKey, kSecret}, {"first auth key", "second"}).rotated();
     REQUIRE(ring.save(dir.file));
@@ -102,7 +102,7 @@ TEST_CASE("a saved ring is loaded back whole, and its file is for the owner alon
     CHECK(loaded->fingerprint() == ring.fingerprint());
 }
 
-TEST_CASE("saving replaces the file and leaves nothing beside it", "[keyring]") {
+TEST_CASE("saving replaces the file and leaves nothing beside it") {
     const Dir dir;
     write(dir.file, "old, and readable for all", 0644);
     REQUIRE(ring_of().save(dir.file));
@@ -110,7 +110,7 @@ TEST_CASE("saving replaces the file and leaves nothing beside it", "[keyring]") 
     CHECK(std::distance(fs::directory_iterator{dir.path()}, fs::directory_iterator{}) == 1);
 }
 
-TEST_CASE("saving removes what a killed save has left, and nothing else", "[keyring]") {
+TEST_CASE("saving removes what a killed save has left, and nothing else") {
     const Dir dir;
     write(dir.path() / ".keys.json.new-a1B2c3", "of a save that was killed", 0600);
     for (const auto* name : {"keys.json.backup", ".keys.json.old", ".other.json.new-a1B2c3"}) {
@@ -132,7 +132,7 @@ TEST_CASE("saving removes what a killed save has left, and nothing else", "[keyr
     CHECK_FALSE(fs::exists(under_way));
 }
 
-TEST_CASE("a save that is killed before its end is made up for by the next one", "[keyring]") {
+TEST_CASE("a save that is killed before its end is made up for by the next one") {
     const Dir dir;
     const auto child = ::fork();
     REQUIRE(child >= 0);
@@ -149,7 +149,7 @@ TEST_CASE("a save that is killed before its end is made up for by the next one",
     CHECK(std::distance(fs::directory_iterator{dir.path()}, fs::directory_iterator{}) == 1);
 }
 
-TEST_CASE("a save that fails leaves the old file as it was", "[keyring]") {
+TEST_CASE("a save that fails leaves the old file as it was") {
     const Dir dir;
     const auto missing = ring_of().save(dir.path() / "none" / "keys.json");
     REQUIRE_FALSE(missing);
@@ -163,7 +163,7 @@ TEST_CASE("a save that fails leaves the old file as it was", "[keyring]") {
     CHECK(std::distance(fs::directory_iterator{dir.path()}, fs::directory_iterator{}) == 1);
 }
 
-TEST_CASE("when the disk takes no more, the old ring stays and nothing lies about", "[keyring]") {
+TEST_CASE("when the disk takes no more, the old ring stays and nothing lies about") {
     const Dir dir;
     REQUIRE(ring_of().save(dir.file));
     const auto before = read(dir.file);
@@ -183,7 +183,7 @@ TEST_CASE("when the disk takes no more, the old ring stays and nothing lies abou
     CHECK(std::distance(fs::directory_iterator{dir.path()}, fs::directory_iterator{}) == 1);
 }
 
-TEST_CASE("the highest id encrypts, whatever the order in the file", "[keyring]") {
+TEST_CASE("the highest id encrypts, whatever the order in the file") {
     const Dir dir;
     write(dir.file, R"({"version":1,"keys":[{"id":7,"secret":")" + kSecret +
                         R"("},{"id":3,"secret":")" + kSecret + R"(","created":"x"}]})");
@@ -196,7 +196,7 @@ TEST_CASE("the highest id encrypts, whatever the order in the file", "[keyring]"
     CHECK(ring->find(4) == nullptr);
 }
 
-TEST_CASE("rotation adds a key and keeps the others, up to 32", "[keyring]") {
+TEST_CASE("rotation adds a key and keeps the others, up to 32") {
     auto ring = ring_of({kFernetKey}, {"auth"});
     for (std::uint8_t id = 1; id < KeyRing::kKeysMax; ++id) {
         auto next = ring.rotated();
@@ -213,7 +213,7 @@ TEST_CASE("rotation adds a key and keeps the others, up to 32", "[keyring]") {
     CHECK(full.error().fault == Fault::full);
 }
 
-TEST_CASE("HKDF-SHA256 separates keys and purposes", "[keyring]") {
+TEST_CASE("HKDF-SHA256 separates keys and purposes") {
     const auto ring = ring_of();
     const auto token = KeyRing::derive(ring.newest(), "beckon/token/1");
     // Computed with Python's cryptography: HKDF(SHA256, 32, salt=None, info=…).derive(bytes 0 … 31)
@@ -224,7 +224,7 @@ TEST_CASE("HKDF-SHA256 separates keys and purposes", "[keyring]") {
     CHECK(token != KeyRing::derive(ring.rotated()->newest(), "beckon/token/1"));
 }
 
-TEST_CASE("the fingerprint follows all key material and nothing else", "[keyring]") {
+TEST_CASE("the fingerprint follows all key material and nothing else") {
     const auto plain = ring_of().fingerprint();
     CHECK(plain.size() == 16);
     CHECK(plain.find_first_not_of("0123456789abcdef") == std::string::npos);
@@ -239,7 +239,7 @@ TEST_CASE("the fingerprint follows all key material and nothing else", "[keyring
 
 // ------------------------------------------------------------------------------ file faults
 
-TEST_CASE("a missing key ring is not found", "[keyring]") {
+TEST_CASE("a missing key ring is not found") {
     const Dir dir;
     const auto ring = KeyRing::load(dir.file);
     REQUIRE_FALSE(ring);
@@ -247,7 +247,7 @@ TEST_CASE("a missing key ring is not found", "[keyring]") {
                                                       ": No such file or directory"});
 }
 
-TEST_CASE("a key ring that others may use is refused with its mode", "[keyring]") {
+TEST_CASE("a key ring that others may use is refused with its mode") {
     const Dir dir;
     const auto [mode, text] = GENERATE(table<mode_t, std::string>(
         {{0644, "0644"}, {0640, "0640"}, {0604, "0604"}, {0620, "0620"}, {0601, "0601"}}));
@@ -262,7 +262,7 @@ TEST_CASE("a key ring that others may use is refused with its mode", "[keyring]"
     CHECK(KeyRing::load(dir.file));
 }
 
-TEST_CASE("a key ring is a file of reasonable size", "[keyring]") {
+TEST_CASE("a key ring is a file of reasonable size") {
     const Dir dir;
     fs::create_directory(dir.file);
     CHECK(KeyRing::load(dir.file).error().message ==
@@ -278,7 +278,7 @@ TEST_CASE("a key ring is a file of reasonable size", "[keyring]") {
           Error{Fault::too_large, "key ring " + dir.file.string() + " is larger than 1 MiB"});
 }
 
-TEST_CASE("a file that is no JSON: the line, and no secret", "[keyring]") {
+TEST_CASE("a file that is no JSON: the line, and no secret") {
     const Dir dir;
     CHECK(dir.fault_of("") == "line 1 is not JSON");
     CHECK(dir.fault_of("{\n  \"version\": 1,\n  \"keys\": [{\"secret\": \"hidden!\n") ==
@@ -289,7 +289,7 @@ TEST_CASE("a file that is no JSON: the line, and no secret", "[keyring]") {
     CHECK(dir.fault_of(std::string(1000, '[')) == "line 1 is not JSON");
 }
 
-TEST_CASE("each fault inside the file is named with its place", "[keyring]") {
+TEST_CASE("each fault inside the file is named with its place") {
     const Dir dir;
     constexpr auto kVersionFault = "\"version\" must be 1, the only one that this build reads";
     constexpr auto kKeysFault = "\"keys\" must be a list with at least one key";
@@ -333,7 +333,7 @@ TEST_CASE("each fault inside the file is named with its place", "[keyring]") {
 
 // ------------------------------------------------------------------ the reference's notation
 
-TEST_CASE("a key list stands in brackets; blanks and quotes are stripped", "[keyring]") {
+TEST_CASE("a key list stands in brackets; blanks and quotes are stripped") {
     using Keys = std::vector<std::string>;
     CHECK(*parse_key_list("[]") == Keys{});
     CHECK(*parse_key_list("[a]") == Keys{"a"});
@@ -342,7 +342,7 @@ TEST_CASE("a key list stands in brackets; blanks and quotes are stripped", "[key
           Keys{kFernetKey, kSecret});
 }
 
-TEST_CASE("a faulty key list is refused without quoting it", "[keyring]") {
+TEST_CASE("a faulty key list is refused without quoting it") {
     constexpr auto kBrackets = "a key list stands in square brackets: [key1,key2]";
     for (const auto* text : {"", "[", "]", "a,b", "[a,b", "a]", "(a)"}) {
         CAPTURE(text);
@@ -359,7 +359,7 @@ TEST_CASE("a faulty key list is refused without quoting it", "[keyring]") {
     CHECK(parse_crypto_keys(kFernetKey).error().message == kBrackets);
 }
 
-TEST_CASE("a ring grows under its readers, and what it handed out stays", "[keyring]") {
+TEST_CASE("a ring grows under its readers, and what it handed out stays") {
     KeyRing ring = ring_of({}, {"first"});
     const auto& keys = ring.keys();
     const auto* auth = ring.auth_key();
@@ -383,7 +383,7 @@ TEST_CASE("a ring grows under its readers, and what it handed out stays", "[keyr
     CHECK(before.keys().size() == 1);
 }
 
-TEST_CASE("a ring without auth keys makes no registration secrets", "[keyring]") {
+TEST_CASE("a ring without auth keys makes no registration secrets") {
     const auto ring = ring_of();
     CHECK(ring.auth_key() == nullptr);
     CHECK(*ring.imported({}, {"auth"}).auth_key() == "auth");

@@ -50,7 +50,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a guarded callback runs while its owner lives, and never afterwards", "[lifetime]") {
+TEST_CASE("a guarded callback runs while its owner lives, and never afterwards") {
     World world;
     const auto callback = world.guarded();
     callback(1);
@@ -59,7 +59,7 @@ TEST_CASE("a guarded callback runs while its owner lives, and never afterwards",
     CHECK(world.seen == std::vector{1});
 }
 
-TEST_CASE("callbacks from before a renewal are stale, and later ones run", "[lifetime]") {
+TEST_CASE("callbacks from before a renewal are stale, and later ones run") {
     World world;
     const auto before = world.guarded();
     world.lifetime->renew();
@@ -69,7 +69,7 @@ TEST_CASE("callbacks from before a renewal are stale, and later ones run", "[lif
     CHECK(world.seen == std::vector{2});
 }
 
-TEST_CASE("a guarded callback may end its own lifetime", "[lifetime]") {
+TEST_CASE("a guarded callback may end its own lifetime") {
     World world;
     const auto term = world.lifetime->term();
     const std::function<void()> last = world.lifetime->guard([&] { world.lifetime.reset(); });
@@ -79,7 +79,7 @@ TEST_CASE("a guarded callback may end its own lifetime", "[lifetime]") {
     last();
 }
 
-TEST_CASE("a remote posts to the executor until the lifetime ends", "[lifetime]") {
+TEST_CASE("a remote posts to the executor until the lifetime ends") {
     World world;
     const auto remote = world.lifetime->remote();
     remote.post([&] { world.seen.push_back(1); });
@@ -94,7 +94,7 @@ TEST_CASE("a remote posts to the executor until the lifetime ends", "[lifetime]"
     CHECK(world.seen == std::vector{1, 2});
 }
 
-TEST_CASE("a message of another thread survives a renewal", "[lifetime]") {
+TEST_CASE("a message of another thread survives a renewal") {
     World world;
     world.lifetime->remote().post([&] { world.seen.push_back(1); });
     world.lifetime->renew();
@@ -102,7 +102,7 @@ TEST_CASE("a message of another thread survives a renewal", "[lifetime]") {
     CHECK(world.seen == std::vector{1});
 }
 
-TEST_CASE("after the end no thread touches the executor again", "[lifetime]") {
+TEST_CASE("after the end no thread touches the executor again") {
     for (int round = 0; round < 200; ++round) {
         WatchedExecutor executor;
         std::optional<Lifetime> lifetime{std::in_place, executor};

@@ -46,8 +46,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("before a report the log's time is the host's, and says that it is not learned",
-          "[clock]") {
+TEST_CASE("before a report the log's time is the host's, and says that it is not learned") {
     World world;
     CHECK_FALSE(world.log_clock.learned());
     CHECK(world.log_clock.now() == world.host.wall());
@@ -55,7 +54,7 @@ TEST_CASE("before a report the log's time is the host's, and says that it is not
     CHECK_FALSE(world.log_clock.learned());
 }
 
-TEST_CASE("the log's clock decides, whatever the host's wall clock says", "[clock]") {
+TEST_CASE("the log's clock decides, whatever the host's wall clock says") {
     World world;
     world.report(2ms, 0ms);
     CHECK(world.log_clock.learned());
@@ -66,7 +65,7 @@ TEST_CASE("the log's clock decides, whatever the host's wall clock says", "[cloc
     CHECK(world.behind() <= 10ms);
 }
 
-TEST_CASE("the clock is never ahead of the log's, however a report travelled", "[clock]") {
+TEST_CASE("the clock is never ahead of the log's, however a report travelled") {
     const auto there = GENERATE(0ms, 1ms, 40ms, 800ms);
     const auto back = GENERATE(0ms, 1ms, 40ms, 800ms);
     World world;
@@ -75,7 +74,7 @@ TEST_CASE("the clock is never ahead of the log's, however a report travelled", "
     CHECK(world.behind() <= back + 1ms);
 }
 
-TEST_CASE("every report narrows the interval, and a slow report does no harm", "[clock]") {
+TEST_CASE("every report narrows the interval, and a slow report does no harm") {
     World world;
     world.report(800ms, 800ms);
     CHECK(world.behind() == 800ms);
@@ -85,7 +84,7 @@ TEST_CASE("every report narrows the interval, and a slow report does no harm", "
     CHECK(world.behind() <= 4ms);
 }
 
-TEST_CASE("a record that was read is a lower bound", "[clock]") {
+TEST_CASE("a record that was read is a lower bound") {
     World world;
     world.report(0ms, 800ms);
     world.read(1ms);
@@ -94,7 +93,7 @@ TEST_CASE("a record that was read is a lower bound", "[clock]") {
     CHECK(world.behind() <= 4ms);
 }
 
-TEST_CASE("a log that steps back is followed with the next record, in either way", "[clock]") {
+TEST_CASE("a log that steps back is followed with the next record, in either way") {
     const bool by_report = GENERATE(true, false);
     World world;
     world.report(1ms, 1ms);
@@ -109,7 +108,7 @@ TEST_CASE("a log that steps back is followed with the next record, in either way
     CHECK(world.behind() <= 2ms);
 }
 
-TEST_CASE("a record that ends a long silence is not taken for older than it is", "[clock]") {
+TEST_CASE("a record that ends a long silence is not taken for older than it is") {
     const auto step = GENERATE(5min, 29min);  // less than the silence: no contradiction
     World world;
     world.report(1ms, 1ms);
@@ -126,7 +125,7 @@ TEST_CASE("a record that ends a long silence is not taken for older than it is",
     CHECK(world.behind() <= 2ms);
 }
 
-TEST_CASE("a log that steps forward makes nothing expire that was stamped before", "[clock]") {
+TEST_CASE("a log that steps forward makes nothing expire that was stamped before") {
     const bool by_report = GENERATE(true, false);
     World world;
     world.report(1ms, 1ms);
@@ -148,7 +147,7 @@ TEST_CASE("a log that steps forward makes nothing expire that was stamped before
     CHECK(world.behind() >= 1h - 7min);
 }
 
-TEST_CASE("a step forward and the same step back cancel out", "[clock]") {
+TEST_CASE("a step forward and the same step back cancel out") {
     World world;
     world.report(1ms, 1ms);
     world.ahead += 24h;
@@ -160,7 +159,7 @@ TEST_CASE("a step forward and the same step back cancel out", "[clock]") {
     CHECK(world.behind() <= 20ms);
 }
 
-TEST_CASE("old records do not bring an old step back", "[clock]") {
+TEST_CASE("old records do not bring an old step back") {
     World world;
     world.report(1ms, 1ms);
     const auto wrong = world.log_now() + 24h;  // its clock was wrong when these were appended
@@ -173,7 +172,7 @@ TEST_CASE("old records do not bring an old step back", "[clock]") {
     CHECK(world.behind() <= 2ms);
 }
 
-TEST_CASE("a drifting log is never overtaken, however seldom it reports its time", "[clock]") {
+TEST_CASE("a drifting log is never overtaken, however seldom it reports its time") {
     const int parts_in_a_million = GENERATE(-500, -50, 50, 500);
     const auto pause = GENERATE(1s, 60s, 3600s);
     World world;
@@ -191,7 +190,7 @@ TEST_CASE("a drifting log is never overtaken, however seldom it reports its time
     }
 }
 
-TEST_CASE("whatever the log's clock does, no message expires before its time", "[clock]") {
+TEST_CASE("whatever the log's clock does, no message expires before its time") {
     // A checker that knows how much time has truly passed. Only a step back that is shorter than
     // the time since the last report goes unnoticed, and reports come every 10 s at least.
     constexpr auto kReportEvery = 10s;
@@ -238,7 +237,7 @@ TEST_CASE("whatever the log's clock does, no message expires before its time", "
 
 // Fails if ages follow the host's clock alone: a clock eight days ahead makes each message eight
 // days late.
-TEST_CASE("ages are shown by the host's clock only where it agrees with the log's", "[log-clock]") {
+TEST_CASE("ages are shown by the host's clock only where it agrees with the log's") {
     using namespace std::chrono_literals;
     const beckon::core::Timestamp log{100h};
     for (const auto off : {-5'000ms, -1ms, 0ms, 3ms, 5'000ms}) {

@@ -10,7 +10,7 @@
 
 using namespace beckon;
 
-TEST_CASE("of lines about one of many ten a minute are written", "[log]") {
+TEST_CASE("of lines about one of many ten a minute are written") {
     test::CapturedStream output{stderr, STDERR_FILENO};
     core::configure_logging(core::LogLevel::info, core::LogFormat::json);
     for (int i = 0; i < 1'000; ++i) {

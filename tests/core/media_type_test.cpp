@@ -4,7 +4,7 @@
 
 using beckon::core::parse_media_type;
 
-TEST_CASE("a Content-Type says its type and its charset, in any case and with quotes", "[media]") {
+TEST_CASE("a Content-Type says its type and its charset, in any case and with quotes") {
     const auto type = parse_media_type(R"(Text/Plain ; a="x;charset=no\";" ;CHARSET="ISO-8859-1")");
     CHECK(type.type == "text/plain");
     CHECK(type.charset == "iso-8859-1");
@@ -15,7 +15,7 @@ TEST_CASE("a Content-Type says its type and its charset, in any case and with qu
     CHECK(parse_media_type(";;=\"").type.empty());
 }
 
-TEST_CASE("JSON is recognised by its type", "[media]") {
+TEST_CASE("JSON is recognised by its type") {
     for (const auto* json : {"application/json", "Application/JSON; charset=utf-8", "text/json",
                              "application/vnd.shop+json"}) {
         CHECK(parse_media_type(json).is_json());

@@ -60,7 +60,7 @@ constexpr Vector kVectors[] = {
 
 }  // namespace
 
-TEST_CASE("murmur2 and the partition are those of Kafka's own client", "[partition]") {
+TEST_CASE("murmur2 and the partition are those of Kafka's own client") {
     for (const auto& vector : kVectors) {
         CAPTURE(vector.key);
         CHECK(murmur2(vector.key) == vector.hash);
@@ -71,7 +71,7 @@ TEST_CASE("murmur2 and the partition are those of Kafka's own client", "[partiti
     }
 }
 
-TEST_CASE("a client's partition is that of its UAID in hex", "[partition]") {
+TEST_CASE("a client's partition is that of its UAID in hex") {
     const Uaid uaid{*parse_hex16("0f1e2d3c4b5a49788796a5b4c3d2e1f0")};
     for (const Partition partitions : {1, 2, 16, 100, 65535}) {
         CHECK(partition_of(uaid, partitions) ==
@@ -79,7 +79,7 @@ TEST_CASE("a client's partition is that of its UAID in hex", "[partition]") {
     }
 }
 
-TEST_CASE("clients spread over all partitions", "[partition]") {
+TEST_CASE("clients spread over all partitions") {
     std::array<int, 16> clients{};
     for (int i = 0; i < 16'000; ++i) {
         ++clients[static_cast<std::size_t>(partition_of(Uaid{random_uuid4()}, 16))];

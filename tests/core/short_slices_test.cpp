@@ -42,7 +42,7 @@ bool kernel_has_slices() {
 
 }  // namespace
 
-TEST_CASE("a thread that asks for short slices gets them, and keeps its priority", "[core]") {
+TEST_CASE("a thread that asks for short slices gets them, and keeps its priority") {
     std::thread{[] {
         ::setpriority(PRIO_PROCESS, 0, 5);
         core::run_in_short_slices(300us);

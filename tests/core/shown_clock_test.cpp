@@ -8,7 +8,7 @@ using namespace beckon;
 using namespace std::chrono_literals;
 
 // Fails where an age is the host's time minus the log's: eight days for a record of a moment ago.
-TEST_CASE("ages are shown by the log's time where the host's clock is wrong", "[core][time]") {
+TEST_CASE("ages are shown by the log's time where the host's clock is wrong") {
     for (const std::chrono::milliseconds wrong : {192h, -192h}) {
         test::ManualClock host;
         core::ShownClock shown{host};

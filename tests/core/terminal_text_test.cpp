@@ -5,7 +5,7 @@
 using beckon::core::has_terminal_control;
 using beckon::core::terminal_text;
 
-TEST_CASE("a terminal obeys nothing in a text of others", "[core]") {
+TEST_CASE("a terminal obeys nothing in a text of others") {
     CHECK(terminal_text("plain, with \xc3\xbc and \xf0\x9f\x98\x80") ==
           "plain, with \xc3\xbc and \xf0\x9f\x98\x80");
     CHECK(terminal_text("a\x1b[2J\rb\x7f") == "a\\u001b[2J\\u000db\\u007f");
@@ -23,7 +23,7 @@ TEST_CASE("a terminal obeys nothing in a text of others", "[core]") {
     CHECK(terminal_text("\xef\xbf\xbd") == "\xef\xbf\xbd");
 }
 
-TEST_CASE("a name with a character that a terminal obeys is recognised", "[core]") {
+TEST_CASE("a name with a character that a terminal obeys is recognised") {
     for (const auto* text : {"\n", "a\x1b", "\x7f", "\xc2\x9b", "\xe2\x80\xae", "\xe2\x81\xa9"}) {
         CHECK(has_terminal_control(text));
     }

@@ -7,8 +7,7 @@
 using namespace beckon;
 using namespace std::chrono_literals;
 
-TEST_CASE("token buckets know a bounded number of names, and forget those that are full again",
-          "[core][bounds]") {
+TEST_CASE("token buckets know a bounded number of names, and forget those that are full again") {
     using Buckets = core::TokenBuckets<std::string>;
     Buckets buckets{{.at_once = 2, .each = 1s}};
     core::MonoTime now{1'000s};
@@ -26,8 +25,7 @@ TEST_CASE("token buckets know a bounded number of names, and forget those that a
     CHECK(buckets.names() == 1);
 }
 
-TEST_CASE("several tokens are taken together, and more than a bucket holds are a full bucket",
-          "[core][bounds]") {
+TEST_CASE("several tokens are taken together, and more than a bucket holds are a full bucket") {
     core::TokenBuckets<std::string> buckets{{.at_once = 6, .each = 10s}};
     const core::MonoTime start{1'000s};
     CHECK_FALSE(buckets.wait("shop", start, 9));

@@ -75,7 +75,7 @@ char other(char c) { return c == 'A' ? 'B' : 'A'; }
 
 }  // namespace
 
-TEST_CASE("SHA-256 of the specification's VAPID key", "[tokens]") {
+TEST_CASE("SHA-256 of the specification's VAPID key") {
     const auto sha = sha256(vapid_key());
     CHECK(hex({reinterpret_cast<const char*>(sha.data()), sha.size()}) ==
           "6bcda99d58e5962b91d70f9c5d248e078f77df6a8b3d8c84f81f393911215828");
@@ -85,7 +85,7 @@ TEST_CASE("SHA-256 of the specification's VAPID key", "[tokens]") {
 
 // ------------------------------------------------------------------------- compact tokens
 
-TEST_CASE("compact tokens are AES-SIV under a key of their purpose", "[tokens]") {
+TEST_CASE("compact tokens are AES-SIV under a key of their purpose") {
     auto with_key0 = tokens();
     CHECK(with_key0.seal_endpoint(kUaid, kChannel) == kToken);
     CHECK(with_key0.seal_endpoint(kUaid, kChannel, sha256(vapid_key())) == kBoundToken);
@@ -95,7 +95,7 @@ TEST_CASE("compact tokens are AES-SIV under a key of their purpose", "[tokens]")
     CHECK(with_key5.seal_message({kUaid, kKey}) == kMessageIdOfKey5);
 }
 
-TEST_CASE("sealed tokens open again, and have the length of their kind", "[tokens]") {
+TEST_CASE("sealed tokens open again, and have the length of their kind") {
     auto t = tokens();
     for (int i = 0; i < 200; ++i) {
         const Uaid uaid{random_uuid4()};
@@ -114,12 +114,12 @@ TEST_CASE("sealed tokens open again, and have the length of their kind", "[token
     }
 }
 
-TEST_CASE("equal plaintexts give equal tokens: a URL stays the same", "[tokens]") {
+TEST_CASE("equal plaintexts give equal tokens: a URL stays the same") {
     auto t = tokens();
     CHECK(t.seal_endpoint(kUaid, kChannel) == t.seal_endpoint(kUaid, kChannel));
 }
 
-TEST_CASE("a bound token admits its VAPID key alone, an unbound one any", "[tokens]") {
+TEST_CASE("a bound token admits its VAPID key alone, an unbound one any") {
     auto t = tokens();
     const auto right = sha256(vapid_key());
     auto wrong = right;
@@ -137,7 +137,7 @@ TEST_CASE("a bound token admits its VAPID key alone, an unbound one any", "[toke
     CHECK_FALSE(fernet.admits(late));
 }
 
-TEST_CASE("after a rotation the new key seals and the old ones still open", "[tokens]") {
+TEST_CASE("after a rotation the new key seals and the old ones still open") {
     Tokens rotated{ring_of({kKey0, kKey5})};
     CHECK(rotated.seal_endpoint(kUaid, kChannel) == kTokenOfKey5);
     CHECK(*rotated.open_endpoint(kToken, Form::any, kMadeAt) == kPlain);
@@ -146,7 +146,7 @@ TEST_CASE("after a rotation the new key seals and the old ones still open", "[to
     CHECK(*rotated.open_message(kMessageIdOfKey5) == MessageRef{kUaid, kKey});
 }
 
-TEST_CASE("a token of another key ring is unauthorized", "[tokens]") {
+TEST_CASE("a token of another key ring is unauthorized") {
     Tokens other_ring{ring_of({{.id = 0, .secret = secret_from(9), .created = {}}})};
     const auto opened = other_ring.open_endpoint(kToken, Form::any, kMadeAt);
     CHECK(opened.error() ==
@@ -158,7 +158,7 @@ TEST_CASE("a token of another key ring is unauthorized", "[tokens]") {
           Error{Fault::unauthorized, "no key 5 in the key ring"});
 }
 
-TEST_CASE("no changed bit of a token or message id goes unnoticed", "[tokens]") {
+TEST_CASE("no changed bit of a token or message id goes unnoticed") {
     auto t = tokens();
     for (const std::string text : {kToken, kBoundToken, kMessageId, kV1, kV2}) {
         const auto bytes = *parse_base64url(text);
@@ -174,7 +174,7 @@ TEST_CASE("no changed bit of a token or message id goes unnoticed", "[tokens]") 
     }
 }
 
-TEST_CASE("no changed character is tolerated, not even in unused bits", "[tokens]") {
+TEST_CASE("no changed character is tolerated, not even in unused bits") {
     auto t = tokens();
     const std::string token = kBoundToken;
     for (std::size_t i = 0; i < token.size(); ++i) {
@@ -185,8 +185,7 @@ TEST_CASE("no changed character is tolerated, not even in unused bits", "[tokens
     }
 }
 
-TEST_CASE("a truncated or lengthened token is invalid, and so is a text that is no base64url",
-          "[tokens]") {
+TEST_CASE("a truncated or lengthened token is invalid, and so is a text that is no base64url") {
     auto t = tokens();
     for (const std::string token : {kToken, kBoundToken, kV1, kV2}) {
         for (std::size_t size = 0; size < token.size(); ++size) {
@@ -210,7 +209,7 @@ TEST_CASE("a truncated or lengthened token is invalid, and so is a text that is 
           Error{Fault::invalid, "it is not base64url"});
 }
 
-TEST_CASE("kinds do not pass for each other", "[tokens]") {
+TEST_CASE("kinds do not pass for each other") {
     auto t = tokens();
     CHECK(t.open_endpoint(kMessageId, Form::any, kMadeAt).error() ==
           Error{Fault::invalid, "it is no endpoint token"});
@@ -237,7 +236,7 @@ TEST_CASE("kinds do not pass for each other", "[tokens]") {
 
 // -------------------------------------------------------------------------- Fernet tokens
 
-TEST_CASE("the specification's Fernet tokens open", "[tokens]") {
+TEST_CASE("the specification's Fernet tokens open") {
     auto t = tokens();
     CHECK(*t.open_endpoint(kV1, Form::v1, kMadeAt) == kPlain);
     CHECK(*t.open_endpoint(kV1, Form::any, kMadeAt) == kPlain);
@@ -248,7 +247,7 @@ TEST_CASE("the specification's Fernet tokens open", "[tokens]") {
     CHECK(*t.open_endpoint(kV1, Form::v1, kMadeAt) == kPlain);  // the contexts are used again
 }
 
-TEST_CASE("the path decides which form it takes", "[tokens]") {
+TEST_CASE("the path decides which form it takes") {
     auto t = tokens();
     CHECK(t.open_endpoint(kV2, Form::v1, kMadeAt).error().fault == Fault::invalid);
     CHECK(t.open_endpoint(kV1, Form::v2, kMadeAt).error().fault == Fault::invalid);
@@ -257,7 +256,7 @@ TEST_CASE("the path decides which form it takes", "[tokens]") {
     CHECK(t.open_endpoint(kBoundToken, Form::v2, kMadeAt).error().fault == Fault::invalid);
 }
 
-TEST_CASE("all crypto keys are tried, in whatever order they stand", "[tokens]") {
+TEST_CASE("all crypto keys are tried, in whatever order they stand") {
     for (const auto& keys : {std::vector<std::string>{kOtherFernetKey, kFernetKey},
                              std::vector<std::string>{kFernetKey, kOtherFernetKey}}) {
         Tokens t{ring_of({kKey0}, keys)};
@@ -271,7 +270,7 @@ TEST_CASE("all crypto keys are tried, in whatever order they stand", "[tokens]")
     CHECK(wrong.open_endpoint(kV1, Form::v1, kMadeAt).error() == none);
 }
 
-TEST_CASE("a Fernet token has no maximum age, but may be at most 60 s ahead", "[tokens]") {
+TEST_CASE("a Fernet token has no maximum age, but may be at most 60 s ahead") {
     using namespace std::chrono_literals;
     auto t = tokens();
     CHECK(t.open_endpoint(kV1, Form::v1, kMadeAt + 24h * 3650));
@@ -281,7 +280,7 @@ TEST_CASE("a Fernet token has no maximum age, but may be at most 60 s ahead", "[
     CHECK_FALSE(t.open_endpoint(kV1, Form::v1, Timestamp{}));
 }
 
-TEST_CASE("a Tokens may be moved, as into a thread's state", "[tokens]") {
+TEST_CASE("a Tokens may be moved, as into a thread's state") {
     auto first = tokens();
     const Tokens warmed = std::move(first);
     Tokens second = tokens();
@@ -290,8 +289,7 @@ TEST_CASE("a Tokens may be moved, as into a thread's state", "[tokens]") {
 
 // ------------------------------------------------------------------------------ a ring that grows
 
-TEST_CASE("a key that the ring gains is read at once and encrypts when it is in force",
-          "[tokens][keyring]") {
+TEST_CASE("a key that the ring gains is read at once and encrypts when it is in force") {
     const auto before = KeyRing::generate();
     const auto after = *before.rotated();
     const auto ring = std::make_shared<KeyRing>(before);
@@ -312,7 +310,7 @@ TEST_CASE("a key that the ring gains is read at once and encrypts when it is in 
     CHECK(*ours.open_endpoint(old, Form::any, kMadeAt) == kPlain);
 }
 
-TEST_CASE("Fernet keys and receipts of a ring that grows", "[tokens][keyring]") {
+TEST_CASE("Fernet keys and receipts of a ring that grows") {
     const auto ring = std::make_shared<KeyRing>(*ring_of({kKey0}));
     Tokens ours{ring};
     CHECK_FALSE(ours.open_endpoint(kV1, Form::v1, kMadeAt));

@@ -19,7 +19,7 @@ std::optional<Int> found(const char* json) {
 
 }  // namespace
 
-TEST_CASE("a whole number is one that the integer can hold", "[core]") {
+TEST_CASE("a whole number is one that the integer can hold") {
     CHECK(found<std::uint32_t>("0") == 0);
     CHECK(found<std::uint32_t>("4294967295") == 4'294'967'295);
     CHECK_FALSE(found<std::uint32_t>("4294967296"));
@@ -31,7 +31,7 @@ TEST_CASE("a whole number is one that the integer can hold", "[core]") {
           std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST_CASE("other JSON is no whole number", "[core]") {
+TEST_CASE("other JSON is no whole number") {
     for (const auto* json :
          {"1.0", "1.5", "1e3", "18446744073709551616", "\"1\"", "true", "null", "[1]", "{}"}) {
         CAPTURE(json);

@@ -33,7 +33,7 @@ void report(Assignments& to, Reports now) {
 
 }  // namespace
 
-TEST_CASE("a node is ready once it serves what is placed on it", "[assignments]") {
+TEST_CASE("a node is ready once it serves what is placed on it") {
     auto node = two_of_four();
     report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::restoring)}});
     CHECK(node.why_unready(true) == "partition 1 (restoring) not served yet");
@@ -41,7 +41,7 @@ TEST_CASE("a node is ready once it serves what is placed on it", "[assignments]"
     CHECK(node.why_unready(true).empty());
 }
 
-TEST_CASE("how far the homes are restored is said, and how long it will take", "[assignments]") {
+TEST_CASE("how far the homes are restored is said, and how long it will take") {
     auto node = two_of_four();
     auto first = in(Home::State::restoring);
     first.restored = fold::Restored{.folded = 100, .left = 900, .passed = std::chrono::seconds{5}};
@@ -57,8 +57,7 @@ TEST_CASE("how far the homes are restored is said, and how long it will take", "
     CHECK(node.why_unready(true).empty());  // nobody waits for a standby
 }
 
-TEST_CASE("a node whose homes fall behind is not ready until they have caught up",
-          "[assignments]") {
+TEST_CASE("a node whose homes fall behind is not ready until they have caught up") {
     auto node = two_of_four();
     auto late = in(Home::State::serving);
     late.behind = true;
@@ -71,12 +70,12 @@ TEST_CASE("a node whose homes fall behind is not ready until they have caught up
     CHECK(node.why_unready(true).empty());
 }
 
-TEST_CASE("a home that has reported nothing yet is starting", "[assignments]") {
+TEST_CASE("a home that has reported nothing yet is starting") {
     CHECK(two_of_four().why_unready(true) ==
           "partitions 0 (starting), 1 (starting) not served yet");
 }
 
-TEST_CASE("a reason names a few partitions and counts the rest", "[assignments]") {
+TEST_CASE("a reason names a few partitions and counts the rest") {
     Assignments node{8};
     for (core::Partition p = 0; p < 8; ++p) node.placed(p, Assignment::home);
     CHECK(node.why_unready(true) ==
@@ -84,7 +83,7 @@ TEST_CASE("a reason names a few partitions and counts the rest", "[assignments]"
           " and 3 more not served yet");
 }
 
-TEST_CASE("a node is not ready before every partition is placed", "[assignments]") {
+TEST_CASE("a node is not ready before every partition is placed") {
     Assignments node{2};
     node.placed(0, Assignment::none);
     CHECK(node.why_unready(true) == "waiting for the placement of partitions");
@@ -92,8 +91,7 @@ TEST_CASE("a node is not ready before every partition is placed", "[assignments]
     CHECK(node.why_unready(true).empty());
 }
 
-TEST_CASE("a placement from before a restart, without this node, makes no node ready",
-          "[assignments]") {
+TEST_CASE("a placement from before a restart, without this node, makes no node ready") {
     Assignments node{1};
     node.placed(0, Assignment::none);
     CHECK(node.why_unready(false) == "waiting for the placement of partitions");
@@ -101,13 +99,13 @@ TEST_CASE("a placement from before a restart, without this node, makes no node r
     CHECK(node.why_unready(false).empty());
 }
 
-TEST_CASE("a stuck fold is named before anything else", "[assignments]") {
+TEST_CASE("a stuck fold is named before anything else") {
     auto node = two_of_four();
     report(node, {{2, {.state = Home::State::restoring, .behind = false, .stuck = "no disk"}}});
     CHECK(node.why_unready(true) == "partition 2 is stuck: no disk");
 }
 
-TEST_CASE("a standby could take over unless it has fallen back", "[assignments]") {
+TEST_CASE("a standby could take over unless it has fallen back") {
     auto node = two_of_four();
     report(node, {{0, in(Home::State::serving)},
                   {1, in(Home::State::claiming)},
@@ -117,7 +115,7 @@ TEST_CASE("a standby could take over unless it has fallen back", "[assignments]"
     CHECK(node.ready().empty());
 }
 
-TEST_CASE("reports of a shard's homes do not affect homes of other shards", "[assignments]") {
+TEST_CASE("reports of a shard's homes do not affect homes of other shards") {
     auto node = two_of_four();
     report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::serving)}});
     node.reported([](core::Partition p) { return p % 2 == 0; }, {});
@@ -125,7 +123,7 @@ TEST_CASE("reports of a shard's homes do not affect homes of other shards", "[as
     CHECK(node.any_home());
 }
 
-TEST_CASE("partitions that follow each other are written as a range", "[assignments]") {
+TEST_CASE("partitions that follow each other are written as a range") {
     CHECK(edge::ranges({}) == "none");
     CHECK(edge::ranges({4}) == "4");
     CHECK(edge::ranges({0, 1, 2, 3, 7, 9, 10}) == "0-3, 7, 9-10");

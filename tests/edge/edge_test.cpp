@@ -105,7 +105,7 @@ std::string why_not_ready(const ops::Health::Report& report) {
 
 }  // namespace
 
-TEST_CASE("a push travels from the log to a client and its ack back", "[edge]") {
+TEST_CASE("a push travels from the log to a client and its ack back") {
     Installation here;
     auto edge = here.start();
     WsClient client{edge->port()};
@@ -129,7 +129,7 @@ TEST_CASE("a push travels from the log to a client and its ack back", "[edge]") 
     }
 }
 
-TEST_CASE("a node that no partition is placed on becomes ready too", "[edge]") {
+TEST_CASE("a node that no partition is placed on becomes ready too") {
     Installation here;
     std::array<ops::Health, 3> healths;
     std::array<ops::Metrics, 3> metrics;
@@ -150,7 +150,7 @@ TEST_CASE("a node that no partition is placed on becomes ready too", "[edge]") {
 }
 
 // Verified to fail when readiness does not know of loops that stall.
-TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies none", "[edge]") {
+TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies none") {
     test::FaultyDisk disk;
     Installation here;
     auto config = here.config();
@@ -182,8 +182,7 @@ TEST_CASE("a disk that hangs makes the edge unready, ends no client and denies n
     CHECK(eventually(here, [](const auto& report) { return report.ready; }));
 }
 
-TEST_CASE("a control thread that hangs makes the edge unready, and dead, until it goes on",
-          "[edge]") {
+TEST_CASE("a control thread that hangs makes the edge unready, and dead, until it goes on") {
     Installation here;
     HeldClock clock;
     auto config = here.config();
@@ -205,8 +204,7 @@ TEST_CASE("a control thread that hangs makes the edge unready, and dead, until i
     CHECK(here.health.report().live);
 }
 
-TEST_CASE("an edge whose store takes nothing before a restart says so, and others take over",
-          "[edge]") {
+TEST_CASE("an edge whose store takes nothing before a restart says so, and others take over") {
     test::FaultyDisk disk;
     Installation here;
     auto config = here.config();
@@ -238,7 +236,7 @@ TEST_CASE("an edge whose store takes nothing before a restart says so, and other
     }));
 }
 
-TEST_CASE("wrong settings end the start with one clear line", "[edge]") {
+TEST_CASE("wrong settings end the start with one clear line") {
     Installation here;
     auto config = here.config();
     SECTION("a certificate without its key") {

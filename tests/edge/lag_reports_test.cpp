@@ -41,8 +41,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("an edge names partitions while it is far behind there, and says once when it is not",
-          "[edge]") {
+TEST_CASE("an edge names partitions while it is far behind there, and says once when it is not") {
     World world;
     world.executor.run_for(5s);
     CHECK(world.said().empty());
@@ -61,7 +60,7 @@ TEST_CASE("an edge names partitions while it is far behind there, and says once 
     CHECK(world.said() == std::vector<World::Partitions>{{3, 4}, {4}, {}});
 }
 
-TEST_CASE("a shard that has nothing to do any more is not behind", "[edge]") {
+TEST_CASE("a shard that has nothing to do any more is not behind") {
     World world;
     world.reports.measured(0, {{2, 10s}});
     world.executor.run_for(5s);

@@ -87,7 +87,7 @@ void fill_store(EdgeFixture& edge, Peak& peak) {
 }  // namespace
 
 // One after the other, so that a database whose memory did not count would leave nothing to see.
-TEST_CASE("the stores and the embedded log of one process share one bound of memory", "[edge]") {
+TEST_CASE("the stores and the embedded log of one process share one bound of memory") {
     const auto memory = std::make_shared<rocks::Memory>(kBytes, kWriteBuffers);
     const test::TempDir directory;
     Peak of_log{*memory};

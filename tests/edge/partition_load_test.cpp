@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using edge::PartitionLoad;
 
-TEST_CASE("the load of a partition is the pace of its offsets", "[edge]") {
+TEST_CASE("the load of a partition is the pace of its offsets") {
     test::ManualClock clock;
     PartitionLoad load;
     load.measured({{1, 100}}, clock.mono());
@@ -22,7 +22,7 @@ TEST_CASE("the load of a partition is the pace of its offsets", "[edge]") {
     CHECK(load.rates() == std::map<core::Partition, std::uint64_t>{{1, 0}, {2, 0}});
 }
 
-TEST_CASE("the load of a partition that has left is forgotten", "[edge]") {
+TEST_CASE("the load of a partition that has left is forgotten") {
     test::ManualClock clock;
     PartitionLoad load;
     for (int i = 0; i < 2; ++i) {

@@ -43,7 +43,7 @@ struct Certificates {
 
 }  // namespace
 
-TEST_CASE("a client speaks over TLS as it does without", "[edge][tls]") {
+TEST_CASE("a client speaks over TLS as it does without") {
     const Certificates certificates{"one.test"};
     FrontWorld world{certificates.options()};
     auto client = world.client(Tls::yes);
@@ -65,7 +65,7 @@ TEST_CASE("a client speaks over TLS as it does without", "[edge][tls]") {
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
-TEST_CASE("monitoring routes and refusals work over TLS", "[edge][tls]") {
+TEST_CASE("monitoring routes and refusals work over TLS") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
     options.connections_max = 1;
@@ -84,8 +84,7 @@ TEST_CASE("monitoring routes and refusals work over TLS", "[edge][tls]") {
     }
 }
 
-TEST_CASE("a reload serves new connections the new certificate and keeps the old ones",
-          "[edge][tls]") {
+TEST_CASE("a reload serves new connections the new certificate and keeps the old ones") {
     const Certificates certificates{"one.test"};
     FrontWorld world{certificates.options()};
     auto old = world.client(Tls::yes);
@@ -99,7 +98,7 @@ TEST_CASE("a reload serves new connections the new certificate and keeps the old
 }
 
 // OpenSSL keeps one certificate for each kind of key, and prefers that of a curve.
-TEST_CASE("a reload replaces a certificate with another kind of key", "[edge][tls]") {
+TEST_CASE("a reload replaces a certificate with another kind of key") {
     const Certificates certificates{"curve.test"};
     FrontWorld world{certificates.options()};
     for (const auto& [name, kind] :
@@ -152,8 +151,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("ALPN chooses http/1.1, and a session that a client kept is resumed by any shard",
-          "[edge][tls]") {
+TEST_CASE("ALPN chooses http/1.1, and a session that a client kept is resumed by any shard") {
     const Certificates certificates{"one.test"};
     FrontWorld world{certificates.options()};
     Visitor visitor;
@@ -164,7 +162,7 @@ TEST_CASE("ALPN chooses http/1.1, and a session that a client kept is resumed by
 }
 
 // RFC 7301 section 3.2: it would speak HTTP/2 to a server that does not.
-TEST_CASE("a client that offers another protocol alone is refused", "[edge][tls]") {
+TEST_CASE("a client that offers another protocol alone is refused") {
     const Certificates certificates{"one.test"};
     FrontWorld world{certificates.options()};
     const test::TestSocket socket{world.fronts.port()};
@@ -177,7 +175,7 @@ TEST_CASE("a client that offers another protocol alone is refused", "[edge][tls]
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
-TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {
+TEST_CASE("a pair that does not fit changes nothing") {
     const Certificates certificates{"one.test"};
     FrontWorld world{certificates.options()};
     const Certificates other{"other.test"};
@@ -188,7 +186,7 @@ TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {
     CHECK(world.client(Tls::yes).certificate_subject() == "/CN=one.test");
 }
 
-TEST_CASE("a TLS handshake that stops half way is dropped in time", "[edge][tls]") {
+TEST_CASE("a TLS handshake that stops half way is dropped in time") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
     options.hello_timeout = 50ms;
@@ -200,7 +198,7 @@ TEST_CASE("a TLS handshake that stops half way is dropped in time", "[edge][tls]
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
-TEST_CASE("plain text on the TLS port ends at once", "[edge][tls]") {
+TEST_CASE("plain text on the TLS port ends at once") {
     const Certificates certificates{"one.test"};
     FrontWorld world{certificates.options()};
     WsClient plain{world.fronts.port()};
@@ -208,7 +206,7 @@ TEST_CASE("plain text on the TLS port ends at once", "[edge][tls]") {
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
-TEST_CASE("over TLS too: time-outs, slow readers and the stop", "[edge][tls]") {
+TEST_CASE("over TLS too: time-outs, slow readers and the stop") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
     options.hello_timeout = 500ms;

@@ -46,7 +46,7 @@ struct SurveyWorld {
 
 }  // namespace
 
-TEST_CASE("partitions that wait are logged, and logged again after a while", "[edge]") {
+TEST_CASE("partitions that wait are logged, and logged again after a while") {
     SurveyWorld world;
     const auto survey = world.survey();
     CHECK(world.messages() == 0);
@@ -66,7 +66,7 @@ TEST_CASE("partitions that wait are logged, and logged again after a while", "[e
     CHECK(world.oldest() == 0);
 }
 
-TEST_CASE("partitions that are served elsewhere are not counted", "[edge]") {
+TEST_CASE("partitions that are served elsewhere are not counted") {
     SurveyWorld world;
     world.store.put(70, "m1");
     world.store.commit();
@@ -79,7 +79,7 @@ TEST_CASE("partitions that are served elsewhere are not counted", "[edge]") {
     CHECK(world.messages() == 1);
 }
 
-TEST_CASE("more than a piece is counted over several turns", "[edge]") {
+TEST_CASE("more than a piece is counted over several turns") {
     SurveyWorld world;
     const int many = WaitingSurvey::kPieceRows + 1;
     for (int i = 0; i < many; ++i) world.store.put(i, "m" + std::to_string(i));
@@ -92,7 +92,7 @@ TEST_CASE("more than a piece is counted over several turns", "[edge]") {
 }
 
 // Verified to fail when a partition that cannot be read counts as 0.
-TEST_CASE("the last count of a partition that cannot be read stays in the sum", "[edge]") {
+TEST_CASE("the last count of a partition that cannot be read stays in the sum") {
     SurveyWorld world;
     world.store.put(70, "m1");
     world.store.put(80, "m2");

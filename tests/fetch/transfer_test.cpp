@@ -44,7 +44,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("an answer has its status and its body", "[fetch]") {
+TEST_CASE("an answer has its status and its body") {
     Server server;
     const auto easy = fetch::make_easy();
     const auto answer = Transfer{easy.get(), server.options("/bytes/3")}.perform();
@@ -54,7 +54,7 @@ TEST_CASE("an answer has its status and its body", "[fetch]") {
     CHECK(Transfer{easy.get(), server.options("/gone")}.perform()->status == 410);
 }
 
-TEST_CASE("an answer may be as long as is allowed, and not a byte longer", "[fetch]") {
+TEST_CASE("an answer may be as long as is allowed, and not a byte longer") {
     Server server;
     const auto easy = fetch::make_easy();
     CHECK(Transfer{easy.get(), server.options("/bytes/100")}.perform()->body.size() == 100);
@@ -64,7 +64,7 @@ TEST_CASE("an answer may be as long as is allowed, and not a byte longer", "[fet
     CHECK(longer.error().message == "the answer is longer than 100 bytes");
 }
 
-TEST_CASE("header lines are those of one transfer", "[fetch]") {
+TEST_CASE("header lines are those of one transfer") {
     Server server;
     const auto easy = fetch::make_easy();
     fetch::HeaderLines lines;
@@ -78,7 +78,7 @@ TEST_CASE("header lines are those of one transfer", "[fetch]") {
     CHECK(Transfer{easy.get(), server.options("/header")}.perform()->body.empty());
 }
 
-TEST_CASE("a server that cannot be reached is unavailable, and the text names it", "[fetch]") {
+TEST_CASE("a server that cannot be reached is unavailable, and the text names it") {
     const auto easy = fetch::make_easy();
     const Transfer::Options nobody{
         .url = "http://127.0.0.1:1/", .timeout = 20s, .body_bytes_max = 100};
@@ -88,7 +88,7 @@ TEST_CASE("a server that cannot be reached is unavailable, and the text names it
     CHECK(answer.error().message.find("127.0.0.1") != std::string::npos);
 }
 
-TEST_CASE("a server that accepts the connection and sends nothing times out", "[fetch]") {
+TEST_CASE("a server that accepts the connection and sends nothing times out") {
     httplib::Server silent;
     const auto port = silent.bind_to_any_port("127.0.0.1");  // listens, and accepts nobody
     const auto easy = fetch::make_easy();
@@ -98,7 +98,7 @@ TEST_CASE("a server that accepts the connection and sends nothing times out", "[
     CHECK(Transfer{easy.get(), options}.perform().error().fault == Fault::timed_out);
 }
 
-TEST_CASE("other schemes than http and https are refused", "[fetch]") {
+TEST_CASE("other schemes than http and https are refused") {
     const auto easy = fetch::make_easy();
     const Transfer::Options file{
         .url = "file:///etc/hostname", .timeout = 20s, .body_bytes_max = 100'000};

@@ -7,7 +7,7 @@
 using namespace beckon;
 using fetch::Url;
 
-TEST_CASE("a URL is taken apart as libcurl will ask for it", "[fetch][url]") {
+TEST_CASE("a URL is taken apart as libcurl will ask for it") {
     const auto url = Url::parse("HTTPS://me:pass%20word@Example.org:8443/a/../b?c=d#e").value();
     CHECK(url.scheme() == "https");
     CHECK(url.host() == "Example.org");
@@ -21,14 +21,14 @@ TEST_CASE("a URL is taken apart as libcurl will ask for it", "[fetch][url]") {
     CHECK_FALSE(Url::parse("http://h").value().part(CURLUPART_PORT));
 }
 
-TEST_CASE("a part of a URL is changed or removed", "[fetch][url]") {
+TEST_CASE("a part of a URL is changed or removed") {
     auto url = Url::parse("https://me@example.org/hook@1").value();
     REQUIRE(url.set(CURLUPART_USER, nullptr));
     CHECK(url.part(CURLUPART_URL) == "https://example.org/hook@1");
     CHECK_FALSE(url.set(CURLUPART_PORT, "70000"));
 }
 
-TEST_CASE("what is no URL is refused with its reason", "[fetch][url]") {
+TEST_CASE("what is no URL is refused with its reason") {
     using namespace std::string_literals;
     const auto why = [](const std::string& text) {
         const auto url = Url::parse(text);

@@ -27,7 +27,7 @@ constexpr auto kSecond = FoldWorld::kSecond;
 
 // ------------------------------------------------------------------------------------- folding
 
-TEST_CASE("records from before the start and after it are folded once, in order", "[fold]") {
+TEST_CASE("records from before the start and after it are folded once, in order") {
     FoldWorld world;
     world.publish(kFirst, "a");
     world.publish(kSecond, "x");
@@ -41,7 +41,7 @@ TEST_CASE("records from before the start and after it are folded once, in order"
     CHECK(world.state.calls == Strings{"cleared", "caught_up"});
 }
 
-TEST_CASE("a start on an empty log costs one read barrier for each input", "[fold]") {
+TEST_CASE("a start on an empty log costs one read barrier for each input") {
     FoldWorld world;
     world.start_and_follow();
     CHECK(world.following());
@@ -51,7 +51,7 @@ TEST_CASE("a start on an empty log costs one read barrier for each input", "[fol
           Strings{"cleared", "caught_up"});  // the read barrier stands in it by then
 }
 
-TEST_CASE("one turn takes no more than its budget from an input", "[fold]") {
+TEST_CASE("one turn takes no more than its budget from an input") {
     FoldWorld world;
     world.options.turn_records = 100;
     world.start_and_follow();
@@ -65,7 +65,7 @@ TEST_CASE("one turn takes no more than its budget from an input", "[fold]") {
     CHECK(world.state.commits >= 10);
 }
 
-TEST_CASE("a fold that restores commits what many turns have taken at once", "[fold]") {
+TEST_CASE("a fold that restores commits what many turns have taken at once") {
     FoldWorld world;
     world.options.turn_records = 100;
     world.publish_many(kFirst, 1000);
@@ -75,7 +75,7 @@ TEST_CASE("a fold that restores commits what many turns have taken at once", "[f
     CHECK(world.state.most_in_a_commit >= 1000);
 }
 
-TEST_CASE("a fold that restores collects until a commit is due, and no longer", "[fold]") {
+TEST_CASE("a fold that restores collects until a commit is due, and no longer") {
     constexpr int kCount = 50'000;
     FoldWorld world;
     for (int i = 0; i < 10; ++i) {
@@ -88,7 +88,7 @@ TEST_CASE("a fold that restores collects until a commit is due, and no longer", 
     CHECK(world.state.most_in_a_commit < 11'000);
 }
 
-TEST_CASE("a reader that has nothing for a moment does not end the batch of a restore", "[fold]") {
+TEST_CASE("a reader that has nothing for a moment does not end the batch of a restore") {
     FoldWorld world;
     world.publish_many(kFirst, 1000);
     world.run_for(1s);
@@ -98,7 +98,7 @@ TEST_CASE("a reader that has nothing for a moment does not end the batch of a re
     CHECK(world.state.most_in_a_commit >= 1000);
 }
 
-TEST_CASE("a fold that restores collects for a quarter of a second and no longer", "[fold]") {
+TEST_CASE("a fold that restores collects for a quarter of a second and no longer") {
     FoldWorld world;
     world.publish_many(kFirst, 2'000);
     world.run_for(1s);
@@ -109,7 +109,7 @@ TEST_CASE("a fold that restores collects for a quarter of a second and no longer
     CHECK(world.state.most_in_a_commit <= 250 + 64);  // a chunk is taken whole
 }
 
-TEST_CASE("a decision is committed soon, and its effects leave only then", "[fold]") {
+TEST_CASE("a decision is committed soon, and its effects leave only then") {
     FoldWorld world;
     world.start_and_follow();
     world.state.seen_committed.clear();
@@ -121,7 +121,7 @@ TEST_CASE("a decision is committed soon, and its effects leave only then", "[fol
     CHECK(world.state.seen_committed.front().decisions == Strings{"serve"});
 }
 
-TEST_CASE("a decision that is made when effects leave waits for a commit of its own", "[fold]") {
+TEST_CASE("a decision that is made when effects leave waits for a commit of its own") {
     FoldWorld world;
     world.start_and_follow();
     world.state.seen_committed.clear();
@@ -137,7 +137,7 @@ TEST_CASE("a decision that is made when effects leave waits for a commit of its 
 }
 
 // A fold that went on would serve with effects that never left: answers, leases, tombstones.
-TEST_CASE("an exception in a fold's turn ends the process", "[fold]") {
+TEST_CASE("an exception in a fold's turn ends the process") {
     const auto child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -158,7 +158,7 @@ TEST_CASE("an exception in a fold's turn ends the process", "[fold]") {
 
 // ------------------------------------------------------------------------------------- checkpoints
 
-TEST_CASE("a fold goes on from a trusted checkpoint", "[fold]") {
+TEST_CASE("a fold goes on from a trusted checkpoint") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -173,7 +173,7 @@ TEST_CASE("a fold goes on from a trusted checkpoint", "[fold]") {
     CHECK(world.state.disk.keys[0].size() == 11);
 }
 
-TEST_CASE("a checkpoint that cannot be trusted is dropped, and all is folded anew", "[fold]") {
+TEST_CASE("a checkpoint that cannot be trusted is dropped, and all is folded anew") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -200,7 +200,7 @@ TEST_CASE("a checkpoint that cannot be trusted is dropped, and all is folded ane
     CHECK(world.state.disk.keys[0].size() == in_log);
 }
 
-TEST_CASE("a state in memory is folded from the log's start each time", "[fold]") {
+TEST_CASE("a state in memory is folded from the log's start each time") {
     FoldWorld world;
     world.state.keeps_nothing = true;
     world.publish_many(kFirst, 10);
@@ -211,8 +211,7 @@ TEST_CASE("a state in memory is folded from the log's start each time", "[fold]"
     CHECK(world.state.disk.keys[0].size() == 10);
 }
 
-TEST_CASE("a checkpoint is renewed while nothing happens, but not while the log is away",
-          "[fold]") {
+TEST_CASE("a checkpoint is renewed while nothing happens, but not while the log is away") {
     FoldWorld world;
     world.start_and_follow();
     const auto renewed = [&] { return world.state.disk.checkpoints[0].caught_up; };
@@ -225,7 +224,7 @@ TEST_CASE("a checkpoint is renewed while nothing happens, but not while the log 
     CHECK(renewed() - connected <= 2min);
 }
 
-TEST_CASE("a restore that takes longer than tombstones are kept begins again", "[fold]") {
+TEST_CASE("a restore that takes longer than tombstones are kept begins again") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.run_for(1s);
@@ -243,7 +242,7 @@ TEST_CASE("a restore that takes longer than tombstones are kept begins again", "
 // ------------------------------------------------------------------------------------- the log
 // fails
 
-TEST_CASE("a log that does not answer at the start is asked again", "[fold]") {
+TEST_CASE("a log that does not answer at the start is asked again") {
     FoldWorld world;
     world.publish(kFirst, "a");
     world.run_for(1s);
@@ -266,7 +265,7 @@ TEST_CASE("a log that does not answer at the start is asked again", "[fold]") {
     CHECK(world.state.disk.keys[0] == Strings{"a"});
 }
 
-TEST_CASE("a fold whose log is away says so, and goes on when it is back", "[fold]") {
+TEST_CASE("a fold whose log is away says so, and goes on when it is back") {
     FoldWorld world;
     world.start_and_follow();
     world.memory->set_away(true);
@@ -285,7 +284,7 @@ TEST_CASE("a fold whose log is away says so, and goes on when it is back", "[fol
     CHECK(world.state.calls == Strings{"cleared", "caught_up"});
 }
 
-TEST_CASE("a record that does not decode stops the fold, which says so at once", "[fold]") {
+TEST_CASE("a record that does not decode stops the fold, which says so at once") {
     FoldWorld world;
     world.start_and_follow();
     const auto opened = world.log.readers_opened;
@@ -307,7 +306,7 @@ TEST_CASE("a record that does not decode stops the fold, which says so at once",
     CHECK(world.state.calls == Strings{"cleared", "caught_up"});  // nothing was thrown away
 }
 
-TEST_CASE("a topic that was made anew while the fold was down is folded from its start", "[fold]") {
+TEST_CASE("a topic that was made anew while the fold was down is folded from its start") {
     FoldWorld world;
     world.publish(kFirst, "old");
     world.start_and_follow();
@@ -323,7 +322,7 @@ TEST_CASE("a topic that was made anew while the fold was down is folded from its
     CHECK(world.state.disk.keys[0].size() == static_cast<std::size_t>(records));
 }
 
-TEST_CASE("a topic that is made anew under the fold's reader is folded from its start", "[fold]") {
+TEST_CASE("a topic that is made anew under the fold's reader is folded from its start") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -337,7 +336,7 @@ TEST_CASE("a topic that is made anew under the fold's reader is folded from its 
     CHECK(world.state.disk.keys[0].size() == 1000);
 }
 
-TEST_CASE("a position above the log's end clears the state and folds anew", "[fold]") {
+TEST_CASE("a position above the log's end clears the state and folds anew") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -352,7 +351,7 @@ TEST_CASE("a position above the log's end clears the state and folds anew", "[fo
 // ------------------------------------------------------------------------------------- the state
 // fails
 
-TEST_CASE("while the state cannot be committed nothing leaves and nothing is taken", "[fold]") {
+TEST_CASE("while the state cannot be committed nothing leaves and nothing is taken") {
     FoldWorld world;
     world.start_and_follow();
     world.state.commits_to_fail = 1'000'000;
@@ -378,8 +377,7 @@ TEST_CASE("while the state cannot be committed nothing leaves and nothing is tak
 
 // Verified to fail when a turn that is asked for does not wait for the pause: then each of them
 // begins another row of tries, and none of the rows ends.
-TEST_CASE("however often a turn is asked for, a commit that fails is tried no more often",
-          "[fold]") {
+TEST_CASE("however often a turn is asked for, a commit that fails is tried no more often") {
     FoldWorld world;
     world.start_and_follow();
     constexpr int kMany = 1'000'000;
@@ -401,8 +399,7 @@ TEST_CASE("however often a turn is asked for, a commit that fails is tried no mo
     CHECK(world.state.commits == commits + 1);  // no pause is left over
 }
 
-TEST_CASE("a state that had to drop uncommitted changes is folded again from its checkpoint",
-          "[fold]") {
+TEST_CASE("a state that had to drop uncommitted changes is folded again from its checkpoint") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -417,7 +414,7 @@ TEST_CASE("a state that had to drop uncommitted changes is folded again from its
     CHECK(std::count(world.state.calls.begin(), world.state.calls.end(), "restarted") == 3);
 }
 
-TEST_CASE("decisions that a state had to drop are a reason to begin again", "[fold]") {
+TEST_CASE("decisions that a state had to drop are a reason to begin again") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -433,7 +430,7 @@ TEST_CASE("decisions that a state had to drop are a reason to begin again", "[fo
     CHECK(std::count(world.state.calls.begin(), world.state.calls.end(), "restarted") == 1);
 }
 
-TEST_CASE("a corrupt state is cleared and restored from the log", "[fold]") {
+TEST_CASE("a corrupt state is cleared and restored from the log") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -452,7 +449,7 @@ TEST_CASE("a corrupt state is cleared and restored from the log", "[fold]") {
           Strings{"cleared", "caught_up", "cleared", "restarted", "cleared", "caught_up"});
 }
 
-TEST_CASE("a state that cannot be cleared at the start is cleared later", "[fold]") {
+TEST_CASE("a state that cannot be cleared at the start is cleared later") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.state.clears_to_fail = 3;
@@ -464,7 +461,7 @@ TEST_CASE("a state that cannot be cleared at the start is cleared later", "[fold
 
 // ------------------------------------------------------------------------------------- queries
 
-TEST_CASE("a query is answered when all that stood in the log before it is committed", "[fold]") {
+TEST_CASE("a query is answered when all that stood in the log before it is committed") {
     FoldWorld world;
     world.start_and_follow();
     world.publish_many(kFirst, 5);
@@ -479,7 +476,7 @@ TEST_CASE("a query is answered when all that stood in the log before it is commi
     CHECK(on_disk == 10);
 }
 
-TEST_CASE("a query about one input does not wait for the other", "[fold]") {
+TEST_CASE("a query about one input does not wait for the other") {
     FoldWorld world;
     world.start_and_follow();
     world.memory->hold_readers(kFirst, true);
@@ -491,7 +488,7 @@ TEST_CASE("a query about one input does not wait for the other", "[fold]") {
     CHECK(world.answers == Strings{"ok", "timed_out"});
 }
 
-TEST_CASE("nothing is confirmed before the fold has caught up", "[fold]") {
+TEST_CASE("nothing is confirmed before the fold has caught up") {
     FoldWorld world;
     world.start();
     world.fold->confirm(world.note());
@@ -500,7 +497,7 @@ TEST_CASE("nothing is confirmed before the fold has caught up", "[fold]") {
     CHECK(world.answers == Strings{"unavailable"});
 }
 
-TEST_CASE("a writer is notified when its own record is committed", "[fold]") {
+TEST_CASE("a writer is notified when its own record is committed") {
     FoldWorld world;
     world.start_and_follow();
     world.publish(kSecond, "mine");
@@ -527,7 +524,7 @@ TEST_CASE("a writer is notified when its own record is committed", "[fold]") {
     }
 }
 
-TEST_CASE("no query is lost in a restart", "[fold]") {
+TEST_CASE("no query is lost in a restart") {
     FoldWorld world;
     world.start_and_follow();
     world.memory->hold_readers(kFirst, true);
@@ -547,7 +544,7 @@ TEST_CASE("no query is lost in a restart", "[fold]") {
     CHECK(world.answers.back() == "ok");
 }
 
-TEST_CASE("an answer and a turn may destroy the fold", "[fold]") {
+TEST_CASE("an answer and a turn may destroy the fold") {
     FoldWorld world;
     world.start_and_follow();
     const auto destroy = [&] {
@@ -579,7 +576,7 @@ TEST_CASE("an answer and a turn may destroy the fold", "[fold]") {
 
 // ------------------------------------------------------------------------------------- time
 
-TEST_CASE("a loop that stalled trusts nothing before a new read barrier", "[fold]") {
+TEST_CASE("a loop that stalled trusts nothing before a new read barrier") {
     FoldWorld world;
     world.start_and_follow();
     world.run_for(10s);
@@ -594,7 +591,7 @@ TEST_CASE("a loop that stalled trusts nothing before a new read barrier", "[fold
     CHECK_FALSE(world.fold->suspect());
 }
 
-TEST_CASE("each partition has a clock of its own, which every report teaches", "[fold]") {
+TEST_CASE("each partition has a clock of its own, which every report teaches") {
     FoldWorld world;
     world.start_and_follow();
     REQUIRE(world.fold->log_clock(0).learned());
@@ -607,7 +604,7 @@ TEST_CASE("each partition has a clock of its own, which every report teaches", "
     CHECK(world.fold->log_clock(1).reported_at() < before + 5s);
 }
 
-TEST_CASE("the log is asked for its time only while others write", "[fold]") {
+TEST_CASE("the log is asked for its time only while others write") {
     FoldWorld world;
     world.start_and_follow();
     const auto barriers = world.barriers_in(kFirst);
@@ -624,7 +621,7 @@ TEST_CASE("the log is asked for its time only while others write", "[fold]") {
 
 // ------------------------------------------------------------------------------------- progress
 
-TEST_CASE("progress says how far the fold has come, in records and in seconds", "[fold]") {
+TEST_CASE("progress says how far the fold has come, in records and in seconds") {
     FoldWorld world;
     world.start();
     CHECK(world.fold->progress().phase == Phase::opening);
@@ -650,7 +647,7 @@ TEST_CASE("progress says how far the fold has come, in records and in seconds", 
     CHECK(progress.inputs[1].lag_records() == 0);
 }
 
-TEST_CASE("a fold is behind whose reader has more, whatever the last known end", "[fold]") {
+TEST_CASE("a fold is behind whose reader has more, whatever the last known end") {
     FoldWorld world;
     world.start_and_follow();
     world.publish(kFirst, "a");
@@ -667,7 +664,7 @@ TEST_CASE("a fold is behind whose reader has more, whatever the last known end",
     CHECK(world.fold->progress().inputs[0].lag == 0s);
 }
 
-TEST_CASE("a record after an hour of silence is not an hour late", "[fold]") {
+TEST_CASE("a record after an hour of silence is not an hour late") {
     FoldWorld world;
     world.start();
     world.run_for(1s);
@@ -682,8 +679,7 @@ TEST_CASE("a record after an hour of silence is not an hour late", "[fold]") {
     CHECK(progress.inputs[0].lag <= 16s);
 }
 
-TEST_CASE("committed positions are reported for lag tools, not too often, and renewed daily",
-          "[fold]") {
+TEST_CASE("committed positions are reported for lag tools, not too often, and renewed daily") {
     FoldWorld world;
     world.start_and_follow();
     for (int i = 0; i < 20; ++i) {

@@ -88,8 +88,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("an answer comes only when all that stood in the log before it was folded",
-          "[read_barrier]") {
+TEST_CASE("an answer comes only when all that stood in the log before it was folded") {
     Fixture f;
     for (int i = 0; i < 5; ++i) f.publish("k" + std::to_string(i));
     f.ask();
@@ -99,7 +98,7 @@ TEST_CASE("an answer comes only when all that stood in the log before it was fol
     CHECK(f.seen == std::vector<std::size_t>{6});  // the five and the read barrier itself
 }
 
-TEST_CASE("a query never uses a read barrier that was published before it", "[read_barrier]") {
+TEST_CASE("a query never uses a read barrier that was published before it") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
@@ -114,8 +113,7 @@ TEST_CASE("a query never uses a read barrier that was published before it", "[re
     CHECK(f.seen == std::vector<std::size_t>{2, 3});
 }
 
-TEST_CASE("at most one read barrier is under way, and queries collect for the next",
-          "[read_barrier]") {
+TEST_CASE("at most one read barrier is under way, and queries collect for the next") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     for (int i = 0; i < 50; ++i) f.ask();
@@ -128,8 +126,8 @@ TEST_CASE("at most one read barrier is under way, and queries collect for the ne
     CHECK(f.answers == std::vector<std::string>(50, "ok"));
 }
 
-TEST_CASE("a read barrier that is not read back in time fails its queries, and the next one works",
-          "[read_barrier]") {
+TEST_CASE(
+    "a read barrier that is not read back in time fails its queries, and the next one works") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
@@ -143,7 +141,7 @@ TEST_CASE("a read barrier that is not read back in time fails its queries, and t
     CHECK(f.answers == std::vector<std::string>{"timed_out", "ok"});
 }
 
-TEST_CASE("a read barrier that cannot be published fails its queries", "[read_barrier]") {
+TEST_CASE("a read barrier that cannot be published fails its queries") {
     Fixture f;
     f.log->fail_next_publishes(1);
     f.ask();
@@ -151,8 +149,8 @@ TEST_CASE("a read barrier that cannot be published fails its queries", "[read_ba
     CHECK(f.answers == std::vector<std::string>{"unavailable"});
 }
 
-TEST_CASE("a lost report of a read barrier is a failure even though the read barrier is read back",
-          "[read_barrier]") {
+TEST_CASE(
+    "a lost report of a read barrier is a failure even though the read barrier is read back") {
     Fixture f;
     f.log->lose_next_answers(1);
     f.ask();
@@ -161,7 +159,7 @@ TEST_CASE("a lost report of a read barrier is a failure even though the read bar
     CHECK(f.answers == std::vector<std::string>{"unavailable"});
 }
 
-TEST_CASE("queries that are refused are answered once, and the next one works", "[read_barrier]") {
+TEST_CASE("queries that are refused are answered once, and the next one works") {
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
@@ -178,7 +176,7 @@ TEST_CASE("queries that are refused are answered once, and the next one works", 
     CHECK(f.answers.back() == "ok");
 }
 
-TEST_CASE("publishing may throw: the query is answered, and the next one works", "[read_barrier]") {
+TEST_CASE("publishing may throw: the query is answered, and the next one works") {
     Fixture f;
     f.publisher->throws = 1;
     CHECK_THROWS_AS(f.ask(), std::bad_alloc);
@@ -194,7 +192,7 @@ TEST_CASE("publishing may throw: the query is answered, and the next one works",
     CHECK(f.answers.back() == "ok");
 }
 
-TEST_CASE("an answer that throws keeps no other one back", "[read_barrier]") {
+TEST_CASE("an answer that throws keeps no other one back") {
     Fixture f;
     f.ask();
     f.barrier.ask([](const auto&) { throw std::bad_alloc{}; });
@@ -203,7 +201,7 @@ TEST_CASE("an answer that throws keeps no other one back", "[read_barrier]") {
     CHECK(f.answers == std::vector<std::string>{"ok", "ok"});
 }
 
-TEST_CASE("an answer may destroy its read barrier", "[read_barrier]") {
+TEST_CASE("an answer may destroy its read barrier") {
     Fixture f;
     auto barrier =
         std::make_unique<ReadBarrier>(kWhere, beckon::core::NodeId{"n"}, *f.publisher, f.executor);

@@ -25,7 +25,7 @@ Progress progress(Phase phase, core::Offset position, core::Offset end) {
 
 }  // namespace
 
-TEST_CASE("a restore is measured from where it began", "[restored]") {
+TEST_CASE("a restore is measured from where it began") {
     fold::RestoreMeter meter;
     // A checkpoint spared the first thousand records.
     auto now = meter.measure(progress(Phase::restoring, 1000, 2000), kBegin);
@@ -39,7 +39,7 @@ TEST_CASE("a restore is measured from where it began", "[restored]") {
     CHECK_FALSE(meter.measure(progress(Phase::following, 2000, 2000), kBegin + 20s));
 }
 
-TEST_CASE("a restore that begins anew is measured anew", "[restored]") {
+TEST_CASE("a restore that begins anew is measured anew") {
     fold::RestoreMeter meter;
     meter.measure(progress(Phase::restoring, 1000, 2000), kBegin);
     meter.measure(progress(Phase::restoring, 0, 2000), kBegin + 10s);  // from the log's start
@@ -48,13 +48,13 @@ TEST_CASE("a restore that begins anew is measured anew", "[restored]") {
     CHECK(to_string(*now) == "50 % restored, 11 s left");
 }
 
-TEST_CASE("nothing to restore is no restore", "[restored]") {
+TEST_CASE("nothing to restore is no restore") {
     fold::RestoreMeter meter;
     CHECK_FALSE(meter.measure(progress(Phase::opening, 0, 10), kBegin));
     CHECK_FALSE(meter.measure(progress(Phase::restoring, 7, 7), kBegin));
 }
 
-TEST_CASE("long times are minutes", "[restored]") {
+TEST_CASE("long times are minutes") {
     CHECK(to_string(Restored{.folded = 10, .left = 990, .passed = 3s}) ==
           "1 % restored, 5 min left");
 }

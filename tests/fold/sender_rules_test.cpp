@@ -39,7 +39,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("rules about senders are followed as they are written and taken back", "[fold]") {
+TEST_CASE("rules about senders are followed as they are written and taken back") {
     World world;
     world.write(BlockedSender{.kind = SenderKind::owner, .name = "before"});
     world.open();
@@ -61,7 +61,7 @@ TEST_CASE("rules about senders are followed as they are written and taken back",
     CHECK_FALSE(world.rules->any());
 }
 
-TEST_CASE("senders beyond the bound are not blocked", "[fold]") {
+TEST_CASE("senders beyond the bound are not blocked") {
     World world;
     for (std::size_t i = 0; i <= core::kBlockedSendersMax; ++i) {
         world.sender->publish(

@@ -31,14 +31,14 @@ struct Loop {
 
 }  // namespace
 
-TEST_CASE("a loop that turns in time is trusted", "[fold][stall]") {
+TEST_CASE("a loop that turns in time is trusted") {
     Loop loop;
     for (int i = 0; i < 10; ++i) loop.stood_still_for(4s);
     CHECK_FALSE(loop.stall_watch.suspect());
     CHECK(loop.asked.empty());
 }
 
-TEST_CASE("a stall is over once read barriers have passed", "[fold][stall]") {
+TEST_CASE("a stall is over once read barriers have passed") {
     Loop loop;
     loop.stood_still_for(5s);
     CHECK(loop.stall_watch.suspect());
@@ -48,7 +48,7 @@ TEST_CASE("a stall is over once read barriers have passed", "[fold][stall]") {
     CHECK_FALSE(loop.stall_watch.suspect());
 }
 
-TEST_CASE("read barriers that do not pass are asked for again", "[fold][stall]") {
+TEST_CASE("read barriers that do not pass are asked for again") {
     Loop loop;
     loop.stood_still_for(5s);
     loop.asked[0](core::fail(core::Fault::timed_out, "no read barrier"));
@@ -59,7 +59,7 @@ TEST_CASE("read barriers that do not pass are asked for again", "[fold][stall]")
     CHECK_FALSE(loop.stall_watch.suspect());
 }
 
-TEST_CASE("a fold that does not follow yet proves the end of a stall otherwise", "[fold][stall]") {
+TEST_CASE("a fold that does not follow yet proves the end of a stall otherwise") {
     Loop loop;
     loop.stood_still_for(5s, false);
     CHECK(loop.stall_watch.suspect());

@@ -70,8 +70,7 @@ struct TopicWorld {
 
 }  // namespace
 
-TEST_CASE("a topic's state is complete once all partitions are read, and follows them",
-          "[fold][topic]") {
+TEST_CASE("a topic's state is complete once all partitions are read, and follows them") {
     const auto proof = GENERATE(fold::Proof::barrier, fold::Proof::end);
     TopicWorld world;
     world.write("a");
@@ -87,7 +86,7 @@ TEST_CASE("a topic's state is complete once all partitions are read, and follows
     CHECK(world.keys.back() == "c");
 }
 
-TEST_CASE("without read barriers a state publishes nothing and confirms nothing", "[fold][topic]") {
+TEST_CASE("without read barriers a state publishes nothing and confirms nothing") {
     TopicWorld world;
     world.write("a");
     world.follow(fold::Proof::end);
@@ -101,7 +100,7 @@ TEST_CASE("without read barriers a state publishes nothing and confirms nothing"
     CHECK(answer->error().fault == core::Fault::unavailable);
 }
 
-TEST_CASE("confirm answers when the records before it are applied", "[fold][topic]") {
+TEST_CASE("confirm answers when the records before it are applied") {
     TopicWorld world;
     world.follow();
     world.executor.run_for(5s);
@@ -116,7 +115,7 @@ TEST_CASE("confirm answers when the records before it are applied", "[fold][topi
     CHECK(applied);
 }
 
-TEST_CASE("a reader that cannot go on is named, and replaced until one does", "[fold][topic]") {
+TEST_CASE("a reader that cannot go on is named, and replaced until one does") {
     const auto proof = GENERATE(fold::Proof::barrier, fold::Proof::end);
     TopicWorld world;
     world.follow(proof);
@@ -140,7 +139,7 @@ TEST_CASE("a reader that cannot go on is named, and replaced until one does", "[
 }
 
 // A publish fails after five seconds; what has failed for five seconds is named.
-TEST_CASE("a log that does not answer from the start is named", "[fold][topic]") {
+TEST_CASE("a log that does not answer from the start is named") {
     TopicWorld world;
     world.log->set_away(true);
     world.follow();
@@ -153,8 +152,7 @@ TEST_CASE("a log that does not answer from the start is named", "[fold][topic]")
 
 // Fails where a turn is bounded by records alone: 200 dead letters of 200 KB held up the thread of
 // the API for as long as 40 MB take.
-TEST_CASE("a topic's state reads large records a few in a turn, and all in the end",
-          "[fold][topic]") {
+TEST_CASE("a topic's state reads large records a few in a turn, and all in the end") {
     constexpr std::size_t kRecords = 200;
     TopicWorld world{core::Duration::zero()};
     const std::string large(200'000, 'x');

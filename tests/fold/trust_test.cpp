@@ -10,8 +10,7 @@ core::Timestamp at(std::int64_t seconds) { return core::Timestamp{std::chrono::s
 
 }  // namespace
 
-TEST_CASE("a checkpoint is trusted only within the log, at its end or caught up recently",
-          "[trust]") {
+TEST_CASE("a checkpoint is trusted only within the log, at its end or caught up recently") {
     struct Row {
         const char* why;
         core::Offset next;
@@ -36,7 +35,7 @@ TEST_CASE("a checkpoint is trusted only within the log, at its end or caught up 
     CHECK(is_trusted(checkpoint, 100, 200, at(10'000), std::chrono::seconds{2'000}) == row.trusted);
 }
 
-TEST_CASE("the checkpoint of an empty log is its end", "[trust]") {
+TEST_CASE("the checkpoint of an empty log is its end") {
     CHECK(is_trusted({}, 0, 0, at(0), std::chrono::hours{24}));
     CHECK_FALSE(is_trusted({.next = 5}, 0, 0, at(0), std::chrono::hours{24}));
 }

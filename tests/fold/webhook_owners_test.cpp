@@ -48,7 +48,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("an owner wants the types that its webhooks name", "[fold][webhooks]") {
+TEST_CASE("an owner wants the types that its webhooks name") {
     World world;
     world.write("1", World::webhook("vapid-exact", R"(["beckon.subscription.gone"])"));
     world.write("2", World::webhook("vapid-family", R"(["order.*","beckon.subscription.*"])"));
@@ -70,8 +70,7 @@ TEST_CASE("an owner wants the types that its webhooks name", "[fold][webhooks]")
     CHECK(world.owners->size() == 4);
 }
 
-TEST_CASE("an owner may want an event as long as one of its webhooks takes it",
-          "[fold][webhooks]") {
+TEST_CASE("an owner may want an event as long as one of its webhooks takes it") {
     World world;
     world.open();
     world.executor.run_for(5s);

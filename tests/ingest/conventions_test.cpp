@@ -47,8 +47,7 @@ TestRequest call(const std::string& method, const std::string& target,
 
 }  // namespace
 
-TEST_CASE("a UUID is taken in every form, in paths and in JSON, and shown in one",
-          "[conventions]") {
+TEST_CASE("a UUID is taken in every form, in paths and in JSON, and shown in one") {
     IngestWorld world;
     const core::Uaid uaid{*core::parse_uuid(kDashed)};
     const core::ChannelId channel{*core::parse_uuid(kDashed)};
@@ -85,8 +84,7 @@ TEST_CASE("a UUID is taken in every form, in paths and in JSON, and shown in one
     }
 }
 
-TEST_CASE("of a repeated header the first counts, and a value that is not ASCII is invalid",
-          "[conventions]") {
+TEST_CASE("of a repeated header the first counts, and a value that is not ASCII is invalid") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto bound = world.subscribed(true);
@@ -119,7 +117,7 @@ TEST_CASE("of a repeated header the first counts, and a value that is not ASCII 
                     .header("Access-Control-Allow-Origin"));
 }
 
-TEST_CASE("parts of a request that are not read do not matter", "[conventions]") {
+TEST_CASE("parts of a request that are not read do not matter") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto good = IngestWorld::post_data(target.path);
@@ -136,7 +134,7 @@ TEST_CASE("parts of a request that are not read do not matter", "[conventions]")
     CHECK(header_of(world.notifications().back(), core::header::kTraceparent) == "(absent)");
 }
 
-TEST_CASE("each form of OPTIONS", "[conventions]") {
+TEST_CASE("each form of OPTIONS") {
     IngestWorld world;
     const auto options = [](HeaderList headers) {
         return TestRequest{
@@ -199,7 +197,7 @@ TEST_CASE("each form of OPTIONS", "[conventions]") {
           error(404, "null", "Not Found", "There is nothing at this path."));
 }
 
-TEST_CASE("a client of a retired or unknown router type is no subscription", "[conventions]") {
+TEST_CASE("a client of a retired or unknown router type is no subscription") {
     IngestWorld world;
     for (const std::string type : {"gcm", "adm", ""}) {
         CAPTURE(type);

@@ -72,7 +72,7 @@ void make_known(EndpointWorld& world, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a POST over a socket is answered 201 when the log has it", "[endpoint]") {
+TEST_CASE("a POST over a socket is answered 201 when the log has it") {
     EndpointWorld world;
     const auto path = world.subscribed();
     auto socket = world.connect();
@@ -93,7 +93,7 @@ TEST_CASE("a POST over a socket is answered 201 when the log has it", "[endpoint
     CHECK(socket.ends());
 }
 
-TEST_CASE("bodies up to data_bytes_max pass, given and chunked", "[endpoint]") {
+TEST_CASE("bodies up to data_bytes_max pass, given and chunked") {
     EndpointWorld world;
     const auto path = world.subscribed();
     REQUIRE(world.wait_ready());
@@ -117,7 +117,7 @@ TEST_CASE("bodies up to data_bytes_max pass, given and chunked", "[endpoint]") {
     CHECK(world.messages() == 6);
 }
 
-TEST_CASE("an oversized body is 413 and ends the connection in order", "[endpoint]") {
+TEST_CASE("an oversized body is 413 and ends the connection in order") {
     EndpointWorld world;
     const auto path = world.subscribed();
     REQUIRE(world.wait_ready());
@@ -148,7 +148,7 @@ TEST_CASE("an oversized body is 413 and ends the connection in order", "[endpoin
     CHECK(world.messages() == 0);
 }
 
-TEST_CASE("oversized and malformed heads are refused with a named reason", "[endpoint]") {
+TEST_CASE("oversized and malformed heads are refused with a named reason") {
     EndpointWorld world;
     auto socket = world.connect();
     SECTION("one long field") {
@@ -174,7 +174,7 @@ TEST_CASE("oversized and malformed heads are refused with a named reason", "[end
     }
 }
 
-TEST_CASE("drippers are closed by the deadline, whatever they drip", "[endpoint]") {
+TEST_CASE("drippers are closed by the deadline, whatever they drip") {
     EndpointWorld world{hasty()};
     const auto path = world.subscribed();
     auto silent = world.connect();
@@ -200,8 +200,7 @@ TEST_CASE("drippers are closed by the deadline, whatever they drip", "[endpoint]
     CHECK(world.clock_.mono() - began < std::chrono::seconds{5});
 }
 
-TEST_CASE("a client that pipelines and reads no reply is closed, and took at most two buffers",
-          "[endpoint]") {
+TEST_CASE("a client that pipelines and reads no reply is closed, and took at most two buffers") {
     EndpointWorld world{hasty()};
     auto socket = TestSocket::unconnected();
     const int small = 4096;
@@ -216,7 +215,7 @@ TEST_CASE("a client that pipelines and reads no reply is closed, and took at mos
     CHECK(answered(world, "status") < 1'000);
 }
 
-TEST_CASE("an idle connection is closed after the keep-alive time", "[endpoint]") {
+TEST_CASE("an idle connection is closed after the keep-alive time") {
     EndpointWorld world{hasty()};
     auto socket = world.connect();
     REQUIRE(socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -225,7 +224,7 @@ TEST_CASE("an idle connection is closed after the keep-alive time", "[endpoint]"
     CHECK(closed_as(world, "keep_alive", "1"));
 }
 
-TEST_CASE("readiness knows the log", "[endpoint]") {
+TEST_CASE("readiness knows the log") {
     ingest::EndpointConfig config;
     config.log_grace = milliseconds{50};
     EndpointWorld world{config};
@@ -239,7 +238,7 @@ TEST_CASE("readiness knows the log", "[endpoint]") {
     CHECK(away(false));
 }
 
-TEST_CASE("former origins are still accepted audiences", "[endpoint]") {
+TEST_CASE("former origins are still accepted audiences") {
     ingest::EndpointConfig config;
     config.public_url = "https://push.example.org";
     config.former_origins = {"http://old.example.org:8082"};
@@ -251,7 +250,7 @@ TEST_CASE("former origins are still accepted audiences", "[endpoint]") {
     CHECK(status_for(world, path, "http://older.example.org:8082") == 401);
 }
 
-TEST_CASE("a stop answers requests that have arrived, and resets no connection", "[endpoint]") {
+TEST_CASE("a stop answers requests that have arrived, and resets no connection") {
     EndpointWorld world{{}, std::chrono::seconds{2}};
     const auto path = world.subscribed();
     make_known(world, path);
@@ -284,8 +283,7 @@ TEST_CASE("a stop answers requests that have arrived, and resets no connection",
     CHECK(world.messages() == 2);
 }
 
-TEST_CASE("a request on its way to an idle connection is answered at a stop, and is its last",
-          "[endpoint]") {
+TEST_CASE("a request on its way to an idle connection is answered at a stop, and is its last") {
     EndpointWorld world;
     const auto path = world.subscribed();
     make_known(world, path);
@@ -301,8 +299,7 @@ TEST_CASE("a request on its way to an idle connection is answered at a stop, and
     socket.end_output();
 }
 
-TEST_CASE("a stop waits for the rest of a request, and answers 503 when it does not come",
-          "[endpoint]") {
+TEST_CASE("a stop waits for the rest of a request, and answers 503 when it does not come") {
     EndpointWorld world;
     const auto path = world.subscribed();
     make_known(world, path);
@@ -323,7 +320,7 @@ TEST_CASE("a stop waits for the rest of a request, and answers 503 when it does 
     half.end_output();
 }
 
-TEST_CASE("an endpoint may open as many descriptors as the system lets it", "[endpoint]") {
+TEST_CASE("an endpoint may open as many descriptors as the system lets it") {
     rlimit before{};
     ::getrlimit(RLIMIT_NOFILE, &before);
     auto usual = before;
@@ -336,8 +333,7 @@ TEST_CASE("an endpoint may open as many descriptors as the system lets it", "[en
     CHECK(now.rlim_cur == before.rlim_max);
 }
 
-TEST_CASE("without other descriptors the port has its own, and ends who waits longest",
-          "[endpoint]") {
+TEST_CASE("without other descriptors the port has its own, and ends who waits longest") {
     auto config = ingest::EndpointConfig{};
     config.threads = 1;
     EndpointWorld world{config};
@@ -362,7 +358,7 @@ TEST_CASE("without other descriptors the port has its own, and ends who waits lo
                 std::string::npos);
 }
 
-TEST_CASE("a port that is taken is named", "[endpoint]") {
+TEST_CASE("a port that is taken is named") {
     EndpointWorld world;
     ingest::EndpointConfig config;
     config.port = world.endpoint_->port();
@@ -379,8 +375,7 @@ TEST_CASE("a port that is taken is named", "[endpoint]") {
                       Catch::Contains("cannot listen on no such host port"));
 }
 
-TEST_CASE("without a public URL every local name of the machine is an accepted audience",
-          "[endpoint]") {
+TEST_CASE("without a public URL every local name of the machine is an accepted audience") {
     ingest::EndpointConfig config;
     config.host = "0.0.0.0";
     EndpointWorld world{config};

@@ -33,7 +33,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a request's log line has the request and its outcome", "[log]") {
+TEST_CASE("a request's log line has the request and its outcome") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto text = logged([&] { world.ask(IngestWorld::post_data(target.path)); });
@@ -51,8 +51,7 @@ TEST_CASE("a request's log line has the request and its outcome", "[log]") {
     CHECK(line["problem"] == "-");
 }
 
-TEST_CASE("a refused POST is logged with its client and the problem, and found by its URL",
-          "[log]") {
+TEST_CASE("a refused POST is logged with its client and the problem, and found by its URL") {
     IngestWorld world;
     const auto target = world.subscribed(true);  // bound to a VAPID key
     const auto text = logged([&] { world.ask(IngestWorld::post_data(target.path)); });
@@ -73,7 +72,7 @@ TEST_CASE("a refused POST is logged with its client and the problem, and found b
     CHECK(world.shared_->refused->since(now + std::chrono::hours{2}).empty());
 }
 
-TEST_CASE("a sender that causes many refusals displaces those of few others", "[log]") {
+TEST_CASE("a sender that causes many refusals displaces those of few others") {
     ingest::RefusedSends sends;
     const auto add = [&](const std::string& address, int url) {
         sends.add(*net::parse_address(address),
@@ -92,7 +91,7 @@ TEST_CASE("a sender that causes many refusals displaces those of few others", "[
     CHECK(kept == before.size() - ingest::RefusedSends::kOfGroup);
 }
 
-TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") {
+TEST_CASE("no log line of any route, good or refused, holds a secret") {
     IngestWorld world{{.failed_vapid_per_minute = 2, .bridged_delivery = true}};
     const auto target = world.subscribed();
     const auto bound = world.subscribed(true);

@@ -20,7 +20,7 @@ TestRequest ask_for(const std::string& method, const std::string& target) {
 
 }  // namespace
 
-TEST_CASE("every path has its methods; others are 405 with Allow, or 404", "[router]") {
+TEST_CASE("every path has its methods; others are 405 with Allow, or 404") {
     IngestWorld world;
     struct Row {
         std::string target;
@@ -99,7 +99,7 @@ TEST_CASE("every path has its methods; others are 405 with Allow, or 404", "[rou
     }
 }
 
-TEST_CASE("the monitoring routes", "[monitoring]") {
+TEST_CASE("the monitoring routes") {
     IngestWorld world;
     const auto get = [&](const std::string& target) { return world.ask(ask_for("GET", target)); };
     HttpReply as_json;
@@ -144,7 +144,7 @@ TEST_CASE("the monitoring routes", "[monitoring]") {
     CHECK(get("/v1/err") == teapot);
 }
 
-TEST_CASE("pages of any origin may read replies and refusals", "[cors]") {
+TEST_CASE("pages of any origin may read replies and refusals") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto sent = IngestWorld::post(target.path).with("Origin", "https://app.example");
@@ -154,7 +154,7 @@ TEST_CASE("pages of any origin may read replies and refusals", "[cors]") {
           "https://app.example");
 }
 
-TEST_CASE("the first of repeated headers counts, unreadable ones are absent", "[headers]") {
+TEST_CASE("the first of repeated headers counts, unreadable ones are absent") {
     ingest::RequestHeaders headers;
     headers.add("ttl", "1");
     headers.add("TTL", "2");
@@ -172,7 +172,7 @@ TEST_CASE("the first of repeated headers counts, unreadable ones are absent", "[
     CHECK(headers.get(HeaderName::x_forwarded_for) == "two");
 }
 
-TEST_CASE("a reply on the wire", "[headers]") {
+TEST_CASE("a reply on the wire") {
     HttpReply reply;
     reply.status = 201;
     reply.add("TTL", "5");
@@ -195,7 +195,7 @@ TEST_CASE("a reply on the wire", "[headers]") {
     CHECK(out == "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n");
 }
 
-TEST_CASE("every problem has a status, an errno, a text and a label of its own", "[errors]") {
+TEST_CASE("every problem has a status, an errno, a text and a label of its own") {
     IngestWorld world;
     const auto page = world.ask(ask_for("GET", "/errors"));
     CHECK(page.status == 200);
@@ -224,7 +224,7 @@ TEST_CASE("every problem has a status, an errno, a text and a label of its own",
     }
 }
 
-TEST_CASE("an error is JSON whatever its detail says", "[errors]") {
+TEST_CASE("an error is JSON whatever its detail says") {
     for (const std::string detail : {"an object \"a\"", "a\\b", "line\nend", "\xff"}) {
         CAPTURE(detail);
         const auto reply = ingest::error_reply({ingest::Problem::bad_json, detail, 0});
@@ -234,7 +234,7 @@ TEST_CASE("an error is JSON whatever its detail says", "[errors]") {
     }
 }
 
-TEST_CASE("the answer to a sender after each failure of a publish", "[errors]") {
+TEST_CASE("the answer to a sender after each failure of a publish") {
     using core::Fault;
     using ingest::Problem;
     const auto of = [](Fault fault) { return ingest::publish_failure({fault, "why"}).problem; };
@@ -255,7 +255,7 @@ TEST_CASE("the answer to a sender after each failure of a publish", "[errors]") 
     CHECK(ingest::log_failure({Fault::corrupt, ""}).problem == Problem::internal);
 }
 
-TEST_CASE("Retry-After follows the fault", "[errors]") {
+TEST_CASE("Retry-After follows the fault") {
     using ingest::Problem;
     const auto of = [](Problem problem) {
         return std::string{ingest::error_reply({problem, {}, 0}).header("Retry-After").value()};
@@ -267,14 +267,14 @@ TEST_CASE("Retry-After follows the fault", "[errors]") {
     CHECK(ingest::error_reply({Problem::busy, {}, 7}).header("Retry-After") == "7");
 }
 
-TEST_CASE("where messages of bridged clients are delivered /health says so", "[monitoring]") {
+TEST_CASE("where messages of bridged clients are delivered /health says so") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto health = json::parse(world.ask(ask_for("GET", "/health")).body);
     CHECK(health["routers"] == json{{"apns", true}, {"fcm", true}});
     CHECK(health["bridged_delivery"] == json{{"status", "OK"}});
 }
 
-TEST_CASE("requests are counted by route and status, refusals by problem", "[metrics]") {
+TEST_CASE("requests are counted by route and status, refusals by problem") {
     IngestWorld world;
     const auto target = world.subscribed();
     world.ask(IngestWorld::post(target.path));
@@ -297,7 +297,7 @@ struct FixedCounts final : core::MilestoneCountsSource {
 
 }  // namespace
 
-TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics on request", "[service]") {
+TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics on request") {
     FixedCounts source;
     IngestWorld world{{.milestone_counts = &source}};
     const auto get = [&](const std::string& target, const std::string& accept) {
@@ -330,7 +330,7 @@ TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics on request", 
     CHECK(get("/__milestones__", "application/openmetrics-text;version=1.0.0") == metrics);
 }
 
-TEST_CASE("the health page names tracked keys by their first characters", "[monitoring]") {
+TEST_CASE("the health page names tracked keys by their first characters") {
     IngestWorld world{{.tracked_names = {"BAbcdefg", "BHijklmn"}}};
     const auto health = json::parse(world.ask(ask_for("GET", "/health")).body);
     CHECK(health["reliability"] == json{{"Ok", "OK: BAbcdefg,BHijklmn"}});

@@ -112,7 +112,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a POST over TLS, with a certificate of our own making", "[tls]") {
+TEST_CASE("a POST over TLS, with a certificate of our own making") {
     TempDir directory;
     const auto files = make_files(directory, "one.example");
     EndpointWorld world{with_tls(files)};
@@ -134,7 +134,7 @@ TEST_CASE("a POST over TLS, with a certificate of our own making", "[tls]") {
     CHECK(client.ended_in_order());
 }
 
-TEST_CASE("only TLS 1.2 and newer, only http/1.1", "[tls]") {
+TEST_CASE("only TLS 1.2 and newer, only http/1.1") {
     TempDir directory;
     const auto files = make_files(directory, "one.example");
     EndpointWorld world{with_tls(files)};
@@ -147,7 +147,7 @@ TEST_CASE("only TLS 1.2 and newer, only http/1.1", "[tls]") {
     CHECK(TlsClient(port, files.certificate, 0, "").connected());
 }
 
-TEST_CASE("certificate and key are read again without a restart", "[tls]") {
+TEST_CASE("certificate and key are read again without a restart") {
     TempDir directory;
     const auto files = make_files(directory, "one.example");
     const auto old = directory / "old.crt";
@@ -171,7 +171,7 @@ TEST_CASE("certificate and key are read again without a restart", "[tls]") {
     CHECK(before.read_until("OK").find("200 OK") != std::string::npos);
 }
 
-TEST_CASE("a handshake that stops half way is closed by the deadline", "[tls]") {
+TEST_CASE("a handshake that stops half way is closed by the deadline") {
     TempDir directory;
     auto config = with_tls(make_files(directory, "one.example"));
     config.request_deadline = std::chrono::milliseconds{150};
@@ -186,7 +186,7 @@ TEST_CASE("a handshake that stops half way is closed by the deadline", "[tls]") 
     CHECK(half.ends_or_is_reset());
 }
 
-TEST_CASE("a self-signed certificate is for the names that were given", "[tls]") {
+TEST_CASE("a self-signed certificate is for the names that were given") {
     TempDir directory;
     const auto files = make_files(directory, "push.example");
     struct stat facts {};

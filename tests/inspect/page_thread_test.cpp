@@ -7,7 +7,7 @@
 
 using namespace beckon;
 
-TEST_CASE("a page whose maker throws is answered 500, and the next one is made", "[inspect]") {
+TEST_CASE("a page whose maker throws is answered 500, and the next one is made") {
     inspect::PageThread thread{"pages"};
     const auto ask = [&](const std::function<ops::Page()>& make) {
         std::promise<ops::Page> answered;

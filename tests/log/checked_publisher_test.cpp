@@ -37,7 +37,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a record that could not be read again is refused before it is written", "[log]") {
+TEST_CASE("a record that could not be read again is refused before it is written") {
     World world;
     core::ClientRecorded client{.uaid = core::Uaid{}, .router_type = core::RouterType::fcm};
     const std::string deep = "{\"aps\":" + std::string(40, '[') + std::string(40, ']') + "}";
@@ -51,8 +51,7 @@ TEST_CASE("a record that could not be read again is refused before it is written
     CHECK(world.publisher.unanswered() == 0);
 }
 
-TEST_CASE("a record that can be read again is written, and so is one of an unchecked topic",
-          "[log]") {
+TEST_CASE("a record that can be read again is written, and so is one of an unchecked topic") {
     World world;
     const core::ClientRecorded client{.uaid = core::Uaid{},
                                       .router_type = core::RouterType::fcm,

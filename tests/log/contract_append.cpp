@@ -15,16 +15,14 @@ namespace {
 const TopicPartition kWhere{Topic::kNotifications, 1};
 }
 
-TEST_CASE("an acknowledged record can be read, with the offset and time of its answer",
-          "[contract]") {
+TEST_CASE("an acknowledged record can be read, with the offset and time of its answer") {
     const auto log = make_log_under_test({});
     const auto written = append(*log, kWhere, numbered("key", 3));
     CHECK(written[0].offset >= 0);
     CHECK(read_all(*log, kWhere) == written);
 }
 
-TEST_CASE("at the moment of its answer a record stands in the log for every new reader",
-          "[contract]") {
+TEST_CASE("at the moment of its answer a record stands in the log for every new reader") {
     const auto log = make_log_under_test({});
     const auto publisher = log->log().open_publisher(log->executor());
     std::unique_ptr<Collector> reader;
@@ -36,7 +34,7 @@ TEST_CASE("at the moment of its answer a record stands in the log for every new 
         [&] { return reader && reader->keys() == std::vector{std::string{"key"}}; }));
 }
 
-TEST_CASE("acknowledged records are there after a restart", "[contract]") {
+TEST_CASE("acknowledged records are there after a restart") {
     const auto log = make_log_under_test({});
     if (!log->restart) return;
     const auto before = append(*log, kWhere, numbered("before", 50));
@@ -49,7 +47,7 @@ TEST_CASE("acknowledged records are there after a restart", "[contract]") {
     CHECK(read_all(*log, kWhere) == all);
 }
 
-TEST_CASE("records stand and are answered in the order of publish", "[contract]") {
+TEST_CASE("records stand and are answered in the order of publish") {
     const auto log = make_log_under_test({});
     const auto publisher = log->log().open_publisher(log->executor());
     constexpr int kEach = 500;
@@ -84,7 +82,7 @@ TEST_CASE("records stand and are answered in the order of publish", "[contract]"
     }
 }
 
-TEST_CASE("publishers of one partition get offsets of their own, each in its order", "[contract]") {
+TEST_CASE("publishers of one partition get offsets of their own, each in its order") {
     const auto log = make_log_under_test({});
     const auto one = log->log().open_publisher(log->executor());
     const auto two = log->log().open_publisher(log->executor());
@@ -111,7 +109,7 @@ TEST_CASE("publishers of one partition get offsets of their own, each in its ord
     }
 }
 
-TEST_CASE("the append time is the log's and never goes back", "[contract]") {
+TEST_CASE("the append time is the log's and never goes back") {
     const auto log = make_log_under_test({});
     const auto before = log->clock().wall();
     auto written = append(*log, kWhere, numbered("first", 10));
@@ -126,7 +124,7 @@ TEST_CASE("the append time is the log's and never goes back", "[contract]") {
     CHECK(read_all(*log, kWhere) == written);
 }
 
-TEST_CASE("keys, headers and values are bytes; empty and null are kept apart", "[contract]") {
+TEST_CASE("keys, headers and values are bytes; empty and null are kept apart") {
     const auto log = make_log_under_test({});
     const std::string all_bytes = [] {
         std::string bytes;
@@ -148,7 +146,7 @@ TEST_CASE("keys, headers and values are bytes; empty and null are kept apart", "
     CHECK(read[1].value == std::string{});
 }
 
-TEST_CASE("a record of the greatest size goes through, a greater one is too large", "[contract]") {
+TEST_CASE("a record of the greatest size goes through, a greater one is too large") {
     const auto log = make_log_under_test({});
     const auto publisher = log->log().open_publisher(log->executor());
     const auto greatest = record("key", std::string(log::kRecordBytesMax - 3, 'x'));
@@ -161,8 +159,7 @@ TEST_CASE("a record of the greatest size goes through, a greater one is too larg
     CHECK(read_all(*log, kWhere) == std::vector{expected(greatest, *fits[0])});
 }
 
-TEST_CASE("waiting publishes beyond the bound are answered `full`, later ones go through",
-          "[contract]") {
+TEST_CASE("waiting publishes beyond the bound are answered `full`, later ones go through") {
     constexpr std::size_t kMax = 20;
     const auto log = make_log_under_test({.waiting_max = kMax});
     const auto publisher = log->log().open_publisher(log->executor());
@@ -183,7 +180,7 @@ TEST_CASE("waiting publishes beyond the bound are answered `full`, later ones go
     CHECK(read_all(*log, kWhere).size() == kMax + 1);
 }
 
-TEST_CASE("answers come on the executor's thread", "[contract]") {
+TEST_CASE("answers come on the executor's thread") {
     const auto log = make_log_under_test({});
     const auto publisher = log->log().open_publisher(log->executor());
     std::thread::id ran_on;
@@ -193,8 +190,7 @@ TEST_CASE("answers come on the executor's thread", "[contract]") {
     CHECK(ran_on == std::this_thread::get_id());
 }
 
-TEST_CASE("a publisher that is destroyed with publishes under way calls nothing afterwards",
-          "[contract]") {
+TEST_CASE("a publisher that is destroyed with publishes under way calls nothing afterwards") {
     const auto log = make_log_under_test({});
     auto called = 0;
     for (int round = 0; round < 20; ++round) {
@@ -208,7 +204,7 @@ TEST_CASE("a publisher that is destroyed with publishes under way calls nothing 
     CHECK(called == 0);
 }
 
-TEST_CASE("a publisher may be destroyed by its own answer", "[contract]") {
+TEST_CASE("a publisher may be destroyed by its own answer") {
     const auto log = make_log_under_test({});
     auto publisher = log->log().open_publisher(log->executor());
     auto called = 0;
@@ -223,7 +219,7 @@ TEST_CASE("a publisher may be destroyed by its own answer", "[contract]") {
     CHECK(called == 1);
 }
 
-TEST_CASE("a publish to a partition that does not exist is refused", "[contract]") {
+TEST_CASE("a publish to a partition that does not exist is refused") {
     const auto log = make_log_under_test({});
     const auto publisher = log->log().open_publisher(log->executor());
     const auto answers =

@@ -12,8 +12,7 @@ const TopicPartition kWhere{Topic::kNotifications, 1};
 const auto kSlack = std::chrono::seconds{5};
 }  // namespace
 
-TEST_CASE("while the log is away a publish is answered with an error in bounded time",
-          "[contract]") {
+TEST_CASE("while the log is away a publish is answered with an error in bounded time") {
     const auto log = make_log_under_test({});
     if (!log->go_away) return;
     const auto publisher = log->log().open_publisher(log->executor());
@@ -28,7 +27,7 @@ TEST_CASE("while the log is away a publish is answered with an error in bounded 
     log->come_back();
 }
 
-TEST_CASE("when the log is back everything goes on without a restart", "[contract]") {
+TEST_CASE("when the log is back everything goes on without a restart") {
     const auto log = make_log_under_test({});
     if (!log->go_away) return;
     const auto publisher = log->log().open_publisher(log->executor());

@@ -68,7 +68,7 @@ Members group_of(std::initializer_list<const char*> names, bool first) {
 
 }  // namespace
 
-TEST_CASE("a group's offsets are found as they were committed", "[contract]") {
+TEST_CASE("a group's offsets are found as they were committed") {
     const auto log = make_log_under_test({});
     for (const auto where : {kOne, kTwo, kThree}) append(*log, where, numbered("key", 20));
     CHECK(committed(*log, "edge", {kOne, kTwo}).empty());
@@ -84,7 +84,7 @@ TEST_CASE("a group's offsets are found as they were committed", "[contract]") {
           std::vector<GroupOffset>{{kOne, 9}, {kThree, 1}});
 }
 
-TEST_CASE("members join and leave, and the longest is first", "[contract]") {
+TEST_CASE("members join and leave, and the longest is first") {
     const auto log = make_log_under_test({});
     auto a = std::make_unique<Node>(*log, "aaaa");
     REQUIRE(log->wait_until([&] { return a->seen == group_of({"aaaa"}, true); }));
@@ -97,7 +97,7 @@ TEST_CASE("members join and leave, and the longest is first", "[contract]") {
     REQUIRE(log->wait_until([&] { return b.seen == group_of({"bbbb"}, true); }));
 }
 
-TEST_CASE("groups do not see each other", "[contract]") {
+TEST_CASE("groups do not see each other") {
     const auto log = make_log_under_test({});
     Node edge{*log, "aaaa", "edge.members"};
     Node retry{*log, "bbbb", "retry.members"};
@@ -106,8 +106,7 @@ TEST_CASE("groups do not see each other", "[contract]") {
     }));
 }
 
-TEST_CASE("a member whose loops are stalled is dead to the others, until they turn again",
-          "[contract]") {
+TEST_CASE("a member whose loops are stalled is dead to the others, until they turn again") {
     const auto log = make_log_under_test({});
     Node a{*log, "aaaa"};
     REQUIRE(log->wait_until([&] { return a.seen == group_of({"aaaa"}, true); }));
@@ -125,7 +124,7 @@ TEST_CASE("a member whose loops are stalled is dead to the others, until they tu
     CHECK(log->wait_until([&] { return a.seen == group_of({"aaaa", "bbbb"}, false); }));
 }
 
-TEST_CASE("a member that lives is not taken for dead", "[contract]") {
+TEST_CASE("a member that lives is not taken for dead") {
     const auto log = make_log_under_test({});
     Node a{*log, "aaaa"};
     Node b{*log, "bbbb"};
@@ -139,7 +138,7 @@ TEST_CASE("a member that lives is not taken for dead", "[contract]") {
     CHECK(a.seen == before);
 }
 
-TEST_CASE("a member that is destroyed is not called afterwards", "[contract]") {
+TEST_CASE("a member that is destroyed is not called afterwards") {
     const auto log = make_log_under_test({});
     int called = 0;
     log->log()

@@ -29,7 +29,7 @@ std::size_t resident_bytes() {
 
 }  // namespace
 
-TEST_CASE("a partition can be read from any offset", "[contract]") {
+TEST_CASE("a partition can be read from any offset") {
     const auto log = make_log_under_test({});
     const auto written = append(*log, kWhere, numbered("key", 30));
     for (const std::size_t from : {0U, 1U, 17U, 29U}) {
@@ -39,7 +39,7 @@ TEST_CASE("a partition can be read from any offset", "[contract]") {
     CHECK(read_all(*log, kWhere, written.back().offset + 1).empty());
 }
 
-TEST_CASE("a sink that throws loses no other record", "[contract]") {
+TEST_CASE("a sink that throws loses no other record") {
     const auto log = make_log_under_test({});
     const auto written = append(*log, kWhere, numbered("key", 30));
     std::vector<Read> seen;
@@ -64,7 +64,7 @@ TEST_CASE("a sink that throws loses no other record", "[contract]") {
     CHECK(seen == written);
 }
 
-TEST_CASE("a reader opened at the end gets what comes after", "[contract]") {
+TEST_CASE("a reader opened at the end gets what comes after") {
     const auto log = make_log_under_test({});
     append(*log, kWhere, numbered("old", 5));
     const auto end = ends_of(*log, kWhere)->end;
@@ -76,7 +76,7 @@ TEST_CASE("a reader opened at the end gets what comes after", "[contract]") {
     CHECK(reader.keys() == Keys{"new"});
 }
 
-TEST_CASE("a reader opened above the end says out_of_range", "[contract]") {
+TEST_CASE("a reader opened above the end says out_of_range") {
     const auto log = make_log_under_test({});
     append(*log, kWhere, numbered("key", 3));
     Collector reader{*log, kWhere, ends_of(*log, kWhere)->end + 1};
@@ -84,7 +84,7 @@ TEST_CASE("a reader opened above the end says out_of_range", "[contract]") {
     CHECK(reader.seen.empty());
 }
 
-TEST_CASE("a reader opened below the log's start begins at the start", "[contract]") {
+TEST_CASE("a reader opened below the log's start begins at the start") {
     const auto log = make_log_under_test({});
     if (!log->truncate_before) return;
     auto written = append(*log, kWhere, numbered("key", 10));
@@ -94,7 +94,7 @@ TEST_CASE("a reader opened below the log's start begins at the start", "[contrac
     CHECK(read_all(*log, kWhere, 0) == written);
 }
 
-TEST_CASE("take passes on at most what it was asked for, and says when it was all", "[contract]") {
+TEST_CASE("take passes on at most what it was asked for, and says when it was all") {
     const auto log = make_log_under_test({});
     const auto written = append(*log, kWhere, numbered("key", 5));
     HandReader hand{*log, kWhere, 0};
@@ -106,7 +106,7 @@ TEST_CASE("take passes on at most what it was asked for, and says when it was al
     CHECK(hand.reader->position() == ends_of(*log, kWhere)->end);
 }
 
-TEST_CASE("`ready` comes after opening and again when more is there", "[contract]") {
+TEST_CASE("`ready` comes after opening and again when more is there") {
     const auto log = make_log_under_test({});
     Collector reader{*log, kWhere, 0};
     REQUIRE(log->wait_until([&] { return reader.drained; }));
@@ -119,7 +119,7 @@ TEST_CASE("`ready` comes after opening and again when more is there", "[contract
     CHECK(reader.keys() == Keys{"a", "b", "c"});
 }
 
-TEST_CASE("readers of one partition are independent", "[contract]") {
+TEST_CASE("readers of one partition are independent") {
     const auto log = make_log_under_test({});
     const auto written = append(*log, kWhere, numbered("key", 200));
     Collector one{*log, kWhere, 0, 7};
@@ -134,7 +134,7 @@ TEST_CASE("readers of one partition are independent", "[contract]") {
     CHECK(one.seen == three.seen);
 }
 
-TEST_CASE("partitions and topics do not mix", "[contract]") {
+TEST_CASE("partitions and topics do not mix") {
     const auto log = make_log_under_test({});
     append(*log, {Topic::kNotifications, 0}, {record("n0")});
     append(*log, {Topic::kNotifications, 1}, {record("n1")});
@@ -152,7 +152,7 @@ TEST_CASE("partitions and topics do not mix", "[contract]") {
     CHECK(keys_of({Topic::kOwnership, 0}) == Keys{"o0"});
 }
 
-TEST_CASE("a paused reader passes on nothing and goes on where it stood", "[contract]") {
+TEST_CASE("a paused reader passes on nothing and goes on where it stood") {
     const auto log = make_log_under_test({});
     auto written = append(*log, kWhere, numbered("key", 10));
     HandReader hand{*log, kWhere, 0};
@@ -173,7 +173,7 @@ TEST_CASE("a paused reader passes on nothing and goes on where it stood", "[cont
     CHECK(hand.seen == written);
 }
 
-TEST_CASE("a reader that stops taking loses nothing and needs no unbounded memory", "[contract]") {
+TEST_CASE("a reader that stops taking loses nothing and needs no unbounded memory") {
     const auto log = make_log_under_test({});
     const auto publisher = log->log().open_publisher(log->executor());
     HandReader slow{*log, kWhere, 0};
@@ -204,7 +204,7 @@ TEST_CASE("a reader that stops taking loses nothing and needs no unbounded memor
     CHECK(out_of_order == 0);
 }
 
-TEST_CASE("a reader that is destroyed calls nothing afterwards", "[contract]") {
+TEST_CASE("a reader that is destroyed calls nothing afterwards") {
     const auto log = make_log_under_test({});
     int called = 0;
     for (int i = 0; i < 20; ++i) {
@@ -214,7 +214,7 @@ TEST_CASE("a reader that is destroyed calls nothing afterwards", "[contract]") {
     CHECK(called == 0);
 }
 
-TEST_CASE("a reader may be destroyed by its own `ready`", "[contract]") {
+TEST_CASE("a reader may be destroyed by its own `ready`") {
     const auto log = make_log_under_test({});
     std::unique_ptr<log::PartitionReader> reader;
     int called = 0;
@@ -227,7 +227,7 @@ TEST_CASE("a reader may be destroyed by its own `ready`", "[contract]") {
     CHECK(called == 1);
 }
 
-TEST_CASE("the ends are the offsets that a partition holds", "[contract]") {
+TEST_CASE("the ends are the offsets that a partition holds") {
     const auto log = make_log_under_test({});
     const auto empty = ends_of(*log, kWhere);
     INFO((empty ? "" : empty.error().message));
@@ -240,7 +240,7 @@ TEST_CASE("the ends are the offsets that a partition holds", "[contract]") {
     CHECK(ends_of(*log, {Topic::kNotifications, 0}) == Ends{0, 0});
 }
 
-TEST_CASE("a topic or partition that does not exist is not found", "[contract]") {
+TEST_CASE("a topic or partition that does not exist is not found") {
     const auto log = make_log_under_test({});
     const TopicPartition nowhere{Topic::kNotifications, log->partitions};
     const auto ends = ends_of(*log, nowhere);
@@ -250,7 +250,7 @@ TEST_CASE("a topic or partition that does not exist is not found", "[contract]")
     REQUIRE(log->wait_until([&] { return reader.fault == core::Fault::not_found; }));
 }
 
-TEST_CASE("compaction keeps the newest of each key and lets tombstones go", "[contract]") {
+TEST_CASE("compaction keeps the newest of each key and lets tombstones go") {
     const auto log = make_log_under_test({});
     if (!log->compact_now) return;
     for (const auto topic : {Topic::kNotifications, Topic::kSubscriptions}) {
@@ -276,7 +276,7 @@ TEST_CASE("compaction keeps the newest of each key and lets tombstones go", "[co
     }
 }
 
-TEST_CASE("topics that are not compacted keep every record of a key", "[contract]") {
+TEST_CASE("topics that are not compacted keep every record of a key") {
     const auto log = make_log_under_test({});
     const TopicPartition where{Topic::retry(0), 1};
     append(*log, where, {record("a", "1"), record("a", "2"), record("a", std::nullopt)});

@@ -60,14 +60,14 @@ public:
 
 }  // namespace
 
-TEST_CASE("the partitions of a member stand in its assignment", "[log]") {
+TEST_CASE("the partitions of a member stand in its assignment") {
     const auto found = kafka::parse_assignment(assignment());
     REQUIRE(found);
     CHECK(*found == std::vector<NamedPartition>{{"orders", 0}, {"orders", 7}, {"mail", 300}});
     CHECK(kafka::parse_assignment("")->empty());
 }
 
-TEST_CASE("an assignment that is cut anywhere is none, and lengths are not believed", "[log]") {
+TEST_CASE("an assignment that is cut anywhere is none, and lengths are not believed") {
     const auto whole = assignment();
     for (std::size_t size = 1; size < whole.size() - 4; ++size) {  // user data is not read
         CHECK_FALSE(kafka::parse_assignment(whole.substr(0, size)));
@@ -76,7 +76,7 @@ TEST_CASE("an assignment that is cut anywhere is none, and lengths are not belie
     CHECK_FALSE(kafka::parse_assignment(number(1, 2) + number(0xFFFFFFFF, 4)));
 }
 
-TEST_CASE("a group of ours is listed with its position, its ends and its owner", "[log]") {
+TEST_CASE("a group of ours is listed with its position, its ends and its owner") {
     Read world;
     world.publish(5);
     world.commit(2);
@@ -94,7 +94,7 @@ TEST_CASE("a group of ours is listed with its position, its ends and its owner",
     CHECK(found->retention.at("notifications") == 1h);
 }
 
-TEST_CASE("the append time of a record is looked up, and there may be none", "[log]") {
+TEST_CASE("the append time of a record is looked up, and there may be none") {
     Read world;
     const auto before = world.clock.wall();
     world.publish(3);

@@ -49,7 +49,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a log that works is not written to and not spoken of", "[log_watch]") {
+TEST_CASE("a log that works is not written to and not spoken of") {
     World world;
     world.executor.run_for(60s);
     world.watch.published(std::nullopt);
@@ -57,8 +57,7 @@ TEST_CASE("a log that works is not written to and not spoken of", "[log_watch]")
     CHECK(world.writes == 0);
 }
 
-TEST_CASE("a log that cannot be reached is reported after a grace, and its return at once",
-          "[log_watch]") {
+TEST_CASE("a log that cannot be reached is reported after a grace, and its return at once") {
     World world;
     world.reaching = kNoBroker;
     world.executor.run_for(2s);
@@ -71,7 +70,7 @@ TEST_CASE("a log that cannot be reached is reported after a grace, and its retur
 }
 
 // Verified to fail when the failure begins with the answer instead of the query.
-TEST_CASE("a query that is refused late is no end of the failure", "[log_watch]") {
+TEST_CASE("a query that is refused late is no end of the failure") {
     World world;
     world.silent = true;
     world.executor.run_for(5s);
@@ -84,7 +83,7 @@ TEST_CASE("a query that is refused late is no end of the failure", "[log_watch]"
     CHECK(world.reports == std::vector<std::string>{"the log does not answer", "no broker"});
 }
 
-TEST_CASE("a blip is not reported", "[log_watch]") {
+TEST_CASE("a blip is not reported") {
     World world;
     for (int i = 0; i < 10; ++i) {
         world.watch.published(kNoBroker);
@@ -95,8 +94,7 @@ TEST_CASE("a blip is not reported", "[log_watch]") {
     CHECK(world.reports.empty());
 }
 
-TEST_CASE("a log that can be reached and takes nothing is reported with its reason",
-          "[log_watch]") {
+TEST_CASE("a log that can be reached and takes nothing is reported with its reason") {
     World world;
     world.writing = kDiskFull;
     world.watch.published(kDiskFull);
@@ -111,14 +109,14 @@ TEST_CASE("a log that can be reached and takes nothing is reported with its reas
     CHECK(world.writes == asked);
 }
 
-TEST_CASE("a log that does not answer is reported", "[log_watch]") {
+TEST_CASE("a log that does not answer is reported") {
     World world;
     world.silent = true;
     world.executor.run_for(10s);
     CHECK(world.reports == std::vector<std::string>{"the log does not answer"});
 }
 
-TEST_CASE("an answer that got lost is not waited for for ever", "[log_watch]") {
+TEST_CASE("an answer that got lost is not waited for for ever") {
     World world;
     world.silent = true;
     world.executor.run_for(10s);
@@ -128,7 +126,7 @@ TEST_CASE("an answer that got lost is not waited for for ever", "[log_watch]") {
     CHECK(world.held.size() == 1);
 }
 
-TEST_CASE("a record that the log refuses says nothing about the log", "[log_watch]") {
+TEST_CASE("a record that the log refuses says nothing about the log") {
     World world;
     world.writing = kDiskFull;
     for (int i = 0; i < 10; ++i) {

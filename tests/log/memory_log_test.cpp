@@ -44,7 +44,7 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a failed publish is not in the log, one with a lost answer is", "[memory]") {
+TEST_CASE("a failed publish is not in the log, one with a lost answer is") {
     World world;
     world.log->fail_next_publishes(1);
     world.publish("failed");
@@ -56,7 +56,7 @@ TEST_CASE("a failed publish is not in the log, one with a lost answer is", "[mem
     CHECK(world.stored() == Lines{"lost", "fine"});
 }
 
-TEST_CASE("held readers see nothing new until they are released", "[memory]") {
+TEST_CASE("held readers see nothing new until they are released") {
     World world;
     std::vector<std::string> seen;
     std::unique_ptr<log::PartitionReader> reader;
@@ -75,7 +75,7 @@ TEST_CASE("held readers see nothing new until they are released", "[memory]") {
     CHECK(seen == Lines{"before", "held"});
 }
 
-TEST_CASE("a crash between append and answer leaves the record in the log", "[memory]") {
+TEST_CASE("a crash between append and answer leaves the record in the log") {
     bool in_log_without_answer = false;
     bool neither = false;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -91,7 +91,7 @@ TEST_CASE("a crash between append and answer leaves the record in the log", "[me
     CHECK(neither);
 }
 
-TEST_CASE("the same seed gives the same run, another seed another", "[memory]") {
+TEST_CASE("the same seed gives the same run, another seed another") {
     const auto run = [](std::uint64_t seed) {
         World world{seed, milliseconds{10}};
         std::vector<core::Duration> answered_at;

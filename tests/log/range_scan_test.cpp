@@ -61,7 +61,7 @@ struct World {
 
 // Fails where a turn is bounded by the number of its records alone: of large ones a redrive would
 // hold up every owner's requests.
-TEST_CASE("a scan of large records gives others on the thread their turns", "[log][bounds]") {
+TEST_CASE("a scan of large records gives others on the thread their turns") {
     World world{50};
     const auto turns = world.scan({1, 49});
     CHECK(world.end == 49);
@@ -71,7 +71,7 @@ TEST_CASE("a scan of large records gives others on the thread their turns", "[lo
           log::RangeScan::kTurnBytes + kRecordBytes);
 }
 
-TEST_CASE("a range whose sink throws is answered at once", "[log]") {
+TEST_CASE("a range whose sink throws is answered at once") {
     World world{3};
     std::optional<core::Fault> fault;
     log::RangeScan scan{*world.log,

@@ -56,7 +56,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a range is read to its end or the log's, whichever comes first", "[log]") {
+TEST_CASE("a range is read to its end or the log's, whichever comes first") {
     World world{10};
     CHECK(world.read({3, 6}) == std::vector<Offset>{3, 4, 5});
     CHECK(world.behind == 6);
@@ -66,20 +66,20 @@ TEST_CASE("a range is read to its end or the log's, whichever comes first", "[lo
     CHECK(world.read({5, 5}).empty());
 }
 
-TEST_CASE("a reader of a range may stop, and goes on behind its last record", "[log]") {
+TEST_CASE("a reader of a range may stop, and goes on behind its last record") {
     World world{10};
     CHECK(world.read({2}, 4) == std::vector<Offset>{2, 3, 4});
     CHECK(world.behind == 5);
     CHECK(world.read({world.behind, 7}) == std::vector<Offset>{5, 6});
 }
 
-TEST_CASE("a range begins where the log does", "[log]") {
+TEST_CASE("a range begins where the log does") {
     World world{10};
     world.log->truncate_before(kWhere, 6);
     CHECK(world.read({0, 8}) == std::vector<Offset>{6, 7});
 }
 
-TEST_CASE("a time is found in the log", "[log]") {
+TEST_CASE("a time is found in the log") {
     World world{1'000};
     CHECK(world.offset_at(0s) == 0);
     CHECK(world.offset_at(-1h) == 0);
@@ -89,7 +89,7 @@ TEST_CASE("a time is found in the log", "[log]") {
     CHECK(world.offset_at(1h) == 1'000);
 }
 
-TEST_CASE("a time is found in a log with gaps", "[log]") {
+TEST_CASE("a time is found in a log with gaps") {
     World world{0};
     const auto publisher = world.log->open_publisher(world.executor);
     for (int i = 0; i < 300; ++i, world.clock.advance(1s)) {
@@ -110,7 +110,7 @@ TEST_CASE("a time is found in a log with gaps", "[log]") {
     }
 }
 
-TEST_CASE("ends of several partitions are asked for at once", "[log]") {
+TEST_CASE("ends of several partitions are asked for at once") {
     World world{4};
     const log::TopicPartition empty{log::Topic::kNotifications, 1};
     const log::TopicPartition none{log::Topic::kNotifications, 77};

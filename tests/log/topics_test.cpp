@@ -31,7 +31,7 @@ constexpr seconds kWait{5};
 
 }  // namespace
 
-TEST_CASE("the table has every log topic once, stamped by the log", "[topics]") {
+TEST_CASE("the table has every log topic once, stamped by the log") {
     const auto table = log::topic_table(layout());
     std::set<Topic> topics;
     for (const auto& spec : table) {
@@ -44,7 +44,7 @@ TEST_CASE("the table has every log topic once, stamped by the log", "[topics]") 
     CHECK(topics.size() == Topic::kFixed + layout().tiers.size());
 }
 
-TEST_CASE("four topics are one sequence, all others have the partitions of the UAIDs", "[topics]") {
+TEST_CASE("four topics are one sequence, all others have the partitions of the UAIDs") {
     for (const auto& spec : log::topic_table(layout())) {
         const bool one = spec.topic == Topic::kControl || spec.topic == Topic::kOwnership ||
                          spec.topic == Topic::kBroadcasts ||
@@ -53,7 +53,7 @@ TEST_CASE("four topics are one sequence, all others have the partitions of the U
     }
 }
 
-TEST_CASE("notifications outlive the longest TTL and the history window", "[topics]") {
+TEST_CASE("notifications outlive the longest TTL and the history window") {
     auto options = layout();
     options.max_ttl = hours{24 * 30};
     options.history_window = hours{1};
@@ -64,7 +64,7 @@ TEST_CASE("notifications outlive the longest TTL and the history window", "[topi
     CHECK(settings.at("delete.retention.ms") == std::to_string(7LL * 24 * 3600 * 1000));
 }
 
-TEST_CASE("acks=all means two brokers as soon as there is more than one replica", "[topics]") {
+TEST_CASE("acks=all means two brokers as soon as there is more than one replica") {
     const auto min_insync = [](int replication_factor) {
         return spec_of(Topic::kControl, layout(replication_factor))
             .settings.at("min.insync.replicas");
@@ -74,7 +74,7 @@ TEST_CASE("acks=all means two brokers as soon as there is more than one replica"
     CHECK(min_insync(3) == "2");
 }
 
-TEST_CASE("a plan names what is missing and what is different, with both values", "[topics]") {
+TEST_CASE("a plan names what is missing and what is different, with both values") {
     auto existing = all_of(layout());
     existing.erase(Topic::kEvents);
     existing.at(Topic::kSubscriptions).partitions = 4;
@@ -97,8 +97,7 @@ TEST_CASE("a plan names what is missing and what is different, with both values"
     CHECK_THAT(text, Catch::Contains("differs test.reliability: retention.ms is 1000"));
 }
 
-TEST_CASE("one copy is as expected only where it was asked for, one in-sync of three never",
-          "[topics]") {
+TEST_CASE("one copy is as expected only where it was asked for, one in-sync of three never") {
     CHECK(log::plan(log::topic_table(layout(1)), all_of(layout(1))).differences.empty());
     const auto table = log::topic_table(layout(3));
     FakeAdmin admin;
@@ -115,7 +114,7 @@ TEST_CASE("one copy is as expected only where it was asked for, one in-sync of t
           std::vector<Difference>{{Topic::kNotifications, "min.insync.replicas", "1", "2", true}});
 }
 
-TEST_CASE("a role does not start with log topics that are missing or break a promise", "[topics]") {
+TEST_CASE("a role does not start with log topics that are missing or break a promise") {
     const auto table = log::topic_table(layout());
     FakeAdmin admin;
     admin.existing = all_of(layout());
@@ -144,7 +143,7 @@ TEST_CASE("a role does not start with log topics that are missing or break a pro
                Catch::Contains("control") && Catch::Contains("beckon topics create"));
 }
 
-TEST_CASE("a retention that is too short for a promise is refused with both values", "[topics]") {
+TEST_CASE("a retention that is too short for a promise is refused with both values") {
     const auto table = log::topic_table(layout());
     const std::string setting =
         GENERATE("retention.ms", "delete.retention.ms", "min.compaction.lag.ms");
@@ -162,8 +161,7 @@ TEST_CASE("a retention that is too short for a promise is refused with both valu
     CHECK(log::check_topics(admin, table));  // longer is the operator's choice
 }
 
-TEST_CASE("each setting of each log topic that is worse is refused or named, with both values",
-          "[topics]") {
+TEST_CASE("each setting of each log topic that is worse is refused or named, with both values") {
     const std::map<std::string, std::string> worse = {{"cleanup.policy", "delete,compact,else"},
                                                       {"delete.retention.ms", "60000"},
                                                       {"max.compaction.lag.ms", "1"},
@@ -200,7 +198,7 @@ TEST_CASE("each setting of each log topic that is worse is refused or named, wit
     }
 }
 
-TEST_CASE("the brokers' setting says how long tombstones are kept", "[topics]") {
+TEST_CASE("the brokers' setting says how long tombstones are kept") {
     const auto table = log::topic_table(layout());
     FakeAdmin admin;
     admin.existing = all_of(layout());
@@ -213,7 +211,7 @@ TEST_CASE("the brokers' setting says how long tombstones are kept", "[topics]") 
     CHECK(facts->message_bytes_max == 1'048'588);
 }
 
-TEST_CASE("the brokers' settings say how large a batch may be", "[topics]") {
+TEST_CASE("the brokers' settings say how large a batch may be") {
     FakeAdmin admin;
     admin.existing = all_of(layout());
     admin.existing.at(Topic::kEvents).settings["max.message.bytes"] = "2097152";
@@ -223,8 +221,7 @@ TEST_CASE("the brokers' settings say how large a batch may be", "[topics]") {
     CHECK(facts->message_bytes_max == 65'536);
 }
 
-TEST_CASE("control is read as it was written, and only what changed is written again",
-          "[control]") {
+TEST_CASE("control is read as it was written, and only what changed is written again") {
     core::SystemClock clock;
     const auto log = log::make_memory_log({.clock = &clock});
     const auto none = log::read_control(*log, kWait);
@@ -243,7 +240,7 @@ TEST_CASE("control is read as it was written, and only what changed is written a
     CHECK(log::read_control(*log, kWait) == changed);
 }
 
-TEST_CASE("control remembers every origin, whoever writes at the same time", "[control]") {
+TEST_CASE("control remembers every origin, whoever writes at the same time") {
     core::SystemClock clock;
     const auto log = log::make_memory_log({.clock = &clock});
     log::Control control{"id", "now", 8, {}, std::nullopt};
@@ -256,7 +253,7 @@ TEST_CASE("control remembers every origin, whoever writes at the same time", "[c
     CHECK(log::read_control(*log, kWait) == control);
 }
 
-TEST_CASE("a control that was written halfway is as good as none", "[control]") {
+TEST_CASE("a control that was written halfway is as good as none") {
     core::SystemClock clock;
     const auto log = log::make_memory_log({.clock = &clock});
     const log::Control control{"id", "now", 8, {}, std::nullopt};

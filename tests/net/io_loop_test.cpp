@@ -17,7 +17,7 @@ using namespace beckon;
 
 // Fails if a round of tasks goes on with the tasks that they have posted: then a busy thread reads
 // no socket.
-TEST_CASE("descriptors have their turn while each task posts another one", "[net][loop]") {
+TEST_CASE("descriptors have their turn while each task posts another one") {
     net::IoLoop loop;
     if (GENERATE(false, true)) loop.measure_turns();
     net::Watch watch{loop, net::Descriptor{eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC)}};
@@ -34,8 +34,7 @@ TEST_CASE("descriptors have their turn while each task posts another one", "[net
     CHECK(rounds <= 3);
 }
 
-TEST_CASE("what other threads post while the loop sleeps or works is run, each in its order",
-          "[net][loop]") {
+TEST_CASE("what other threads post while the loop sleeps or works is run, each in its order") {
     net::IoLoop loop;
     if (GENERATE(false, true)) loop.measure_turns();
     constexpr int kThreads = 3;
@@ -61,7 +60,7 @@ TEST_CASE("what other threads post while the loop sleeps or works is run, each i
     CHECK(left == 0);
 }
 
-TEST_CASE("tasks that were posted before one that throws is run are run", "[net][loop]") {
+TEST_CASE("tasks that were posted before one that throws is run are run") {
     net::IoLoop loop;
     std::vector<int> run;
     loop.post([&] { run.push_back(1); });
@@ -73,7 +72,7 @@ TEST_CASE("tasks that were posted before one that throws is run are run", "[net]
     CHECK(run == std::vector{1, 2});
 }
 
-TEST_CASE("a task that is never run may post when it goes", "[net][loop]") {
+TEST_CASE("a task that is never run may post when it goes") {
     struct PostsAtItsEnd {
         net::IoLoop* loop;
         ~PostsAtItsEnd() {
@@ -84,7 +83,7 @@ TEST_CASE("a task that is never run may post when it goes", "[net][loop]") {
     loop.post([owned = std::make_shared<PostsAtItsEnd>(PostsAtItsEnd{&loop})] {});
 }
 
-TEST_CASE("timers run in the order of their times, none before it", "[net][loop]") {
+TEST_CASE("timers run in the order of their times, none before it") {
     net::IoLoop loop;
     const core::SystemClock clock;
     const auto begin = clock.mono();
@@ -105,7 +104,7 @@ TEST_CASE("timers run in the order of their times, none before it", "[net][loop]
     CHECK_FALSE(early);
 }
 
-TEST_CASE("a loop knows how much of the processor its longest task has taken", "[net][loop]") {
+TEST_CASE("a loop knows how much of the processor its longest task has taken") {
     const auto had = [] {
         timespec time{};
         ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -29,7 +29,7 @@ net::Descriptor connected_to(const net::Descriptor& listener) {
 }  // namespace
 
 // Otherwise idle connections take the descriptors that the log and the stores need to go on.
-TEST_CASE("connections leave the last file descriptors to others", "[net]") {
+TEST_CASE("connections leave the last file descriptors to others") {
     rlimit limit{};
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
     limit.rlim_cur = 256;

@@ -68,14 +68,14 @@ struct Turning {
 
 }  // namespace
 
-TEST_CASE("a loop that turns is not stalled, even an idle one", "[net][loop]") {
+TEST_CASE("a loop that turns is not stalled, even an idle one") {
     Turning one;
     one.come_round();
     CHECK(one.why_stalled().empty());
     CHECK(one.health.report().live);
 }
 
-TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals", "[net][loop]") {
+TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals") {
     Turning one;
     auto until = one.hold();
     CHECK(one.why_stalled().empty());

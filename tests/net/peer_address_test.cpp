@@ -15,7 +15,7 @@ constexpr core::MonoTime kStart{std::chrono::seconds{100}};
 
 }  // namespace
 
-TEST_CASE("addresses are read with and without a port", "[peer]") {
+TEST_CASE("addresses are read with and without a port") {
     CHECK(to_string(at("192.0.2.1")) == "192.0.2.1");
     CHECK(to_string(at("192.0.2.1:80")) == "192.0.2.1");
     CHECK(to_string(at("[2001:db8::1]:80")) == "2001:db8::1");
@@ -26,13 +26,13 @@ TEST_CASE("addresses are read with and without a port", "[peer]") {
     }
 }
 
-TEST_CASE("an IPv6 host is limited by its /64", "[peer]") {
+TEST_CASE("an IPv6 host is limited by its /64") {
     CHECK(at("2001:db8:0:1::1").limit_key() == at("2001:db8:0:1:ffff::9").limit_key());
     CHECK(at("2001:db8:0:1::1").limit_key() != at("2001:db8:0:2::1").limit_key());
     CHECK(at("192.0.2.1").limit_key() != at("192.0.2.2").limit_key());
 }
 
-TEST_CASE("only trusted proxies are believed, from the right", "[peer]") {
+TEST_CASE("only trusted proxies are believed, from the right") {
     const TrustedProxies proxies{{"10.0.0.0/8", "2001:db8::/33", "192.0.2.1"}};
     const auto client = [&](std::string_view socket, std::optional<std::string_view> forwarded,
                             std::optional<std::string_view> x) {
@@ -51,7 +51,7 @@ TEST_CASE("only trusted proxies are believed, from the right", "[peer]") {
     CHECK(client("192.0.2.2", {}, "203.0.113.5") == "192.0.2.2");
 }
 
-TEST_CASE("a Forwarded element names its client in the forms of RFC 7239", "[peer]") {
+TEST_CASE("a Forwarded element names its client in the forms of RFC 7239") {
     const TrustedProxies proxies{{"10.0.0.0/8"}};
     struct Row {
         std::string forwarded;
@@ -80,7 +80,7 @@ TEST_CASE("a Forwarded element names its client in the forms of RFC 7239", "[pee
     }
 }
 
-TEST_CASE("where the two headers disagree neither is believed", "[peer]") {
+TEST_CASE("where the two headers disagree neither is believed") {
     const TrustedProxies proxies{{"10.0.0.0/8"}};
     const auto client = [&](std::string_view forwarded, std::string_view x) {
         return to_string(proxies.client_of(at("10.1.2.3"), forwarded, x));
@@ -92,7 +92,7 @@ TEST_CASE("where the two headers disagree neither is believed", "[peer]") {
     CHECK(client("for=203.0.113.5", "") == "10.1.2.3");
 }
 
-TEST_CASE("a bad proxy entry is named", "[peer]") {
+TEST_CASE("a bad proxy entry is named") {
     for (const auto* bad :
          {"x", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "::/129", "10.0.0.0/8x"}) {
         CAPTURE(bad);
@@ -100,7 +100,7 @@ TEST_CASE("a bad proxy entry is named", "[peer]") {
     }
 }
 
-TEST_CASE("a bucket refills evenly", "[peer]") {
+TEST_CASE("a bucket refills evenly") {
     RateLimiter limiter{{.limit = 2, .window = std::chrono::seconds{10}}};
     const auto peer = at("192.0.2.1");
     CHECK_FALSE(limiter.try_spend(peer, kStart));
@@ -112,12 +112,12 @@ TEST_CASE("a bucket refills evenly", "[peer]") {
     CHECK_FALSE(limiter.try_spend(at("192.0.2.2"), kStart));
 }
 
-TEST_CASE("a limiter without a limit never refuses", "[peer]") {
+TEST_CASE("a limiter without a limit never refuses") {
     RateLimiter limiter{{}};
     for (int i = 0; i < 10; ++i) CHECK_FALSE(limiter.try_spend(at("192.0.2.1"), kStart));
 }
 
-TEST_CASE("too many addresses share one bucket until old ones have refilled", "[peer]") {
+TEST_CASE("too many addresses share one bucket until old ones have refilled") {
     RateLimiter limiter{{.limit = 1, .window = std::chrono::seconds{10}, .addresses_max = 2}};
     CHECK_FALSE(limiter.try_spend(at("192.0.2.1"), kStart));
     CHECK_FALSE(limiter.try_spend(at("192.0.2.2"), kStart));
@@ -129,7 +129,7 @@ TEST_CASE("too many addresses share one bucket until old ones have refilled", "[
     CHECK_FALSE(limiter.try_spend(at("192.0.2.5"), later));
 }
 
-TEST_CASE("connections are limited in total and by address", "[peer]") {
+TEST_CASE("connections are limited in total and by address") {
     using Admission = ConnectionLimiter::Admission;
     ConnectionLimiter limiter{{.total_max = 3, .per_address_max = 2}};
     const Peer a{at("192.0.2.1")};
@@ -144,7 +144,7 @@ TEST_CASE("connections are limited in total and by address", "[peer]") {
     CHECK(limiter.total() == 3);
 }
 
-TEST_CASE("clients have a reserve of sockets beyond them", "[peer]") {
+TEST_CASE("clients have a reserve of sockets beyond them") {
     Admission admission{{.total_max = 1, .per_address_max = 1}};
     const Peer a{at("192.0.2.1")};
     CHECK(admission.admit_client(a));

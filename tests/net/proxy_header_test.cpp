@@ -46,7 +46,7 @@ std::string ipv6_block() {
 
 }  // namespace
 
-TEST_CASE("a PROXY header names the client, or nobody", "[proxy_header]") {
+TEST_CASE("a PROXY header names the client, or nobody") {
     const auto [bytes, expected] = GENERATE(table<std::string, std::string>({
         {"PROXY TCP4 192.0.2.1 10.0.0.1 5000 443\r\n", "client 192.0.2.1, 40 bytes"},
         {"PROXY TCP4 192.0.2.1 10.0.0.1 5000 443\r\nGET /", "client 192.0.2.1, 40 bytes"},
@@ -66,7 +66,7 @@ TEST_CASE("a PROXY header names the client, or nobody", "[proxy_header]") {
     CHECK(read(bytes) == expected);
 }
 
-TEST_CASE("bytes that are no PROXY header are refused, with the reason", "[proxy_header]") {
+TEST_CASE("bytes that are no PROXY header are refused, with the reason") {
     const auto [bytes, expected] = GENERATE(table<std::string, std::string>({
         {"GET / HTTP/1.1\r\n", "proxy_header_missing"},
         {"\x16\x03\x01", "proxy_header_missing"},
@@ -96,7 +96,7 @@ TEST_CASE("bytes that are no PROXY header are refused, with the reason", "[proxy
     CHECK(read(bytes) == expected);
 }
 
-TEST_CASE("every beginning of a good header waits for more", "[proxy_header]") {
+TEST_CASE("every beginning of a good header waits for more") {
     const auto whole =
         GENERATE(as<std::string>(), "PROXY TCP4 192.0.2.1 10.0.0.1 5000 443\r\n",
                  "PROXY UNKNOWN\r\n", v2(1, 1, kIpv4Block + "more"), v2(1, 2, ipv6_block()));
@@ -107,7 +107,7 @@ TEST_CASE("every beginning of a good header waits for more", "[proxy_header]") {
 }
 
 // Verified to fail when the reader takes all that has come.
-TEST_CASE("a reader takes the header and not one byte more, however it comes", "[proxy_header]") {
+TEST_CASE("a reader takes the header and not one byte more, however it comes") {
     const auto whole = GENERATE(as<std::string>(), "PROXY TCP4 192.0.2.1 10.0.0.1 5000 443\r\n",
                                 v2(1, 1, kIpv4Block + "more"));
     const auto piece = GENERATE(1, 3, 17, 1000);
@@ -136,7 +136,7 @@ TEST_CASE("a reader takes the header and not one byte more, however it comes", "
           sent.substr(whole.size()));
 }
 
-TEST_CASE("a connection that ends before its header is over", "[proxy_header]") {
+TEST_CASE("a connection that ends before its header is over") {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
     const Descriptor ours{ends[0]};

@@ -61,7 +61,7 @@ struct Files {
 
 }  // namespace
 
-TEST_CASE("a certificate or key that cannot be read says so in the system's words", "[tls]") {
+TEST_CASE("a certificate or key that cannot be read says so in the system's words") {
     const Files files;
     CHECK(files.why(files.pair).empty());
     const auto missing = files.directory / "missing.pem";
@@ -81,8 +81,7 @@ TEST_CASE("a certificate or key that cannot be read says so in the system's word
     CHECK_THAT(files.why(files.pair), Contains("cannot be read: Permission denied"));
 }
 
-TEST_CASE("an encrypted key is refused with a sentence, and nobody is asked for its passphrase",
-          "[tls]") {
+TEST_CASE("an encrypted key is refused with a sentence, and nobody is asked for its passphrase") {
     const Files files;
     for (const bool pkcs8 : {true, false}) {
         CAPTURE(pkcs8);
@@ -94,8 +93,7 @@ TEST_CASE("an encrypted key is refused with a sentence, and nobody is asked for 
     }
 }
 
-TEST_CASE("a file that holds no certificate or another key says so without OpenSSL's codes",
-          "[tls]") {
+TEST_CASE("a file that holds no certificate or another key says so without OpenSSL's codes") {
     const Files files;
     const Files others;
     CHECK(files.why({files.pair.certificate, others.pair.key}) ==
@@ -114,7 +112,7 @@ TEST_CASE("a file that holds no certificate or another key says so without OpenS
     }
 }
 
-TEST_CASE("a certificate that has expired is used, and a line says so", "[tls]") {
+TEST_CASE("a certificate that has expired is used, and a line says so") {
     const Files files;
     const auto said = [](const std::filesystem::path& certificate) {
         CapturedStream output{stderr, STDERR_FILENO};

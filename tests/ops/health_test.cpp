@@ -4,7 +4,7 @@
 
 using beckon::ops::Health;
 
-TEST_CASE("a process is ready when every part has reported so", "[health]") {
+TEST_CASE("a process is ready when every part has reported so") {
     Health health;
     health.set_ready("edge", false, "restoring partitions 1, 3");
     health.set_ready("endpoint", true);
@@ -17,7 +17,7 @@ TEST_CASE("a process is ready when every part has reported so", "[health]") {
     CHECK(health.report().faults.empty());
 }
 
-TEST_CASE("a dead part makes the process neither live nor ready", "[health]") {
+TEST_CASE("a dead part makes the process neither live nor ready") {
     Health health;
     health.set_ready("edge", true);
     health.set_dead("edge", "shard edge-0 hangs");
@@ -26,7 +26,7 @@ TEST_CASE("a dead part makes the process neither live nor ready", "[health]") {
     CHECK(health.report().faults.at("edge") == "shard edge-0 hangs");
 }
 
-TEST_CASE("a warning is shown and makes nothing unready, and can be withdrawn", "[health]") {
+TEST_CASE("a warning is shown and makes nothing unready, and can be withdrawn") {
     Health health;
     health.set_ready("retry", true);
     health.set_warning("retry: fcm my-app", "401 UNAUTHENTICATED");

@@ -11,13 +11,13 @@ using beckon::ops::Health;
 using beckon::ops::WatchedLoop;
 using beckon::ops::why_stalled;
 
-TEST_CASE("a loop that has not turned for some time is stalled", "[health]") {
+TEST_CASE("a loop that has not turned for some time is stalled") {
     CHECK(why_stalled("edge-0", 2'999ms, 3s).empty());
     CHECK(why_stalled("edge-0", 3s, 3s) == "the loop edge-0 has been stalled for 3 s");
     CHECK(why_stalled("edge-0", 61s, 3s) == "the loop edge-0 has been stalled for 61 s");
 }
 
-TEST_CASE("a loop is dead after its time, whoever asks, and live when it turns again", "[health]") {
+TEST_CASE("a loop is dead after its time, whoever asks, and live when it turns again") {
     Health health;
     health.set_ready("edge", true);
     Duration first{};
@@ -40,14 +40,14 @@ TEST_CASE("a loop is dead after its time, whoever asks, and live when it turns a
     CHECK(health.report().ready);
 }
 
-TEST_CASE("a loop that turns does not withdraw other reports about its part", "[health]") {
+TEST_CASE("a loop that turns does not withdraw other reports about its part") {
     Health health;
     const WatchedLoop loop{health, "edge", "edge-0", [] { return Duration{1ms}; }};
     health.set_dead("edge", "the store takes nothing more");
     CHECK_FALSE(health.report().live);
 }
 
-TEST_CASE("a loop that has ended is not asked any more", "[health]") {
+TEST_CASE("a loop that has ended is not asked any more") {
     Health health;
     std::optional<WatchedLoop> loop;
     loop.emplace(health, "edge", "edge-0", [] { return Duration{2min}; });

@@ -27,7 +27,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("readiness follows the parts, liveness does not", "[ops_server]") {
+TEST_CASE("readiness follows the parts, liveness does not") {
     Running running;
     running.health.set_ready("edge", false, "no broker");
     CHECK(running.client.Get("/ready")->status == 503);
@@ -39,7 +39,7 @@ TEST_CASE("readiness follows the parts, liveness does not", "[ops_server]") {
     CHECK(running.client.Get("/ready")->body == R"({"status":"OK","version":"1.2.3"})");
 }
 
-TEST_CASE("metrics come in Prometheus' text format, one family for all labels", "[ops_server]") {
+TEST_CASE("metrics come in Prometheus' text format, one family for all labels") {
     Running running;
     running.metrics.counter("beckon_test_total", "What is counted.", {{"kind", "a"}}).Increment(3);
     running.metrics.counter("beckon_test_total", "What is counted.", {{"kind", "b"}}).Increment();
@@ -50,7 +50,7 @@ TEST_CASE("metrics come in Prometheus' text format, one family for all labels", 
     CHECK_THAT(reply->body, Catch::Contains("beckon_test_total{kind=\"b\"} 1\n"));
 }
 
-TEST_CASE("a port that is taken is named with its option", "[ops_server]") {
+TEST_CASE("a port that is taken is named with its option") {
     Running running;
     OpsConfig same;
     same.port = running.server.port();
@@ -59,7 +59,7 @@ TEST_CASE("a port that is taken is named with its option", "[ops_server]") {
         Catch::Contains(std::to_string(running.server.port())) && Catch::Contains("--ops-port"));
 }
 
-TEST_CASE("the readiness of each part is a metric", "[ops_server]") {
+TEST_CASE("the readiness of each part is a metric") {
     Running running;
     running.health.set_ready("edge", false, "no broker");
     running.health.set_ready("endpoint", true);
@@ -69,8 +69,7 @@ TEST_CASE("the readiness of each part is a metric", "[ops_server]") {
     CHECK_THAT(text, Catch::Contains("beckon_ready{part=\"endpoint\"} 1\n"));
 }
 
-TEST_CASE("a request that is neither GET nor HEAD is refused before its body is read",
-          "[ops_server]") {
+TEST_CASE("a request that is neither GET nor HEAD is refused before its body is read") {
     Running running;
     TestSocket given{running.server.port()};
     REQUIRE(
@@ -86,7 +85,7 @@ TEST_CASE("a request that is neither GET nor HEAD is refused before its body is 
     CHECK(running.client.Head("/live")->status == 200);
 }
 
-TEST_CASE("/live answers while other requests wait", "[ops_server]") {
+TEST_CASE("/live answers while other requests wait") {
     Running running;
     std::vector<TestSocket> others;
     for (int i = 0; i < 200; ++i) {
@@ -98,7 +97,7 @@ TEST_CASE("/live answers while other requests wait", "[ops_server]") {
     CHECK(probe.read_reply().status == 200);
 }
 
-TEST_CASE("a part of the process answers below its prefix, until its mount ends", "[ops_server]") {
+TEST_CASE("a part of the process answers below its prefix, until its mount ends") {
     Running running;
     {
         const auto mount =
@@ -121,7 +120,7 @@ TEST_CASE("a part of the process answers below its prefix, until its mount ends"
     CHECK(running.client.Get("/part/page")->status == 404);
 }
 
-TEST_CASE("a page may be made by another thread, and the port waits for nobody", "[ops_server]") {
+TEST_CASE("a page may be made by another thread, and the port waits for nobody") {
     Running running;
     std::promise<PageDone> asked;
     std::string authorization;
@@ -143,7 +142,7 @@ TEST_CASE("a page may be made by another thread, and the port waits for nobody",
     CHECK(page->body == "later");
 }
 
-TEST_CASE("a page that comes after the server's end goes nowhere", "[ops_server]") {
+TEST_CASE("a page that comes after the server's end goes nowhere") {
     PageDone done;
     {
         Running running;
@@ -159,8 +158,7 @@ TEST_CASE("a page that comes after the server's end goes nowhere", "[ops_server]
     done({.body = "nobody reads it"});
 }
 
-TEST_CASE("pages made by other threads are bounded, and there is space again later",
-          "[ops_server]") {
+TEST_CASE("pages made by other threads are bounded, and there is space again later") {
     Running running;
     std::vector<PageDone> open;
     std::promise<void> full;
@@ -184,7 +182,7 @@ TEST_CASE("pages made by other threads are bounded, and there is space again lat
     CHECK(running.client.Get("/late/")->status == 200);
 }
 
-TEST_CASE("a refused request does not reach the maker of a page", "[ops_server]") {
+TEST_CASE("a refused request does not reach the maker of a page") {
     Running running;
     std::atomic<int> asked{0};
     const auto late = running.server.mount_late("/late", [&](const LateRequest&, PageDone done) {
@@ -197,7 +195,7 @@ TEST_CASE("a refused request does not reach the maker of a page", "[ops_server]"
     CHECK(asked == 1);
 }
 
-TEST_CASE("a port that others can reach is asked by any name", "[ops_server]") {
+TEST_CASE("a port that others can reach is asked by any name") {
     Metrics metrics;
     Health health;
     OpsServer server{{.host = "0.0.0.0", .port = 0, .version = "1"}, metrics, health};
@@ -206,8 +204,7 @@ TEST_CASE("a port that others can reach is asked by any name", "[ops_server]") {
     CHECK(client.Get("/live", {{"Origin", "https://evil.example"}})->status == 403);
 }
 
-TEST_CASE("a page whose maker throws is 500, is counted, and takes nobody's place",
-          "[ops_server]") {
+TEST_CASE("a page whose maker throws is 500, is counted, and takes nobody's place") {
     Running running;
     const auto page = running.server.mount("/bad", [](std::string_view, const Query&) -> Page {
         throw std::runtime_error("no page");

@@ -15,14 +15,14 @@ const ClientGone kGone{.uaid = Uaid{*parse_hex16("0f1e2d3c4b5a49788796a5b4c3d2e1
 
 }  // namespace
 
-TEST_CASE("a token's end comes back from its record, which compaction keeps", "[codec]") {
+TEST_CASE("a token's end comes back from its record, which compaction keeps") {
     const auto record = encode(kGone);
     CHECK(record.key == "0f1e2d3c4b5a49788796a5b4c3d2e1f0/gone/" + std::string{kGone.token_hash});
     CHECK(record.value == "{}");
     CHECK(decode_client_gone(*test::ReadBack{record}) == kGone);
 }
 
-TEST_CASE("other records are no token's end", "[codec]") {
+TEST_CASE("other records are no token's end") {
     const auto good = encode(kGone);
     auto tombstone = good;
     tombstone.value.reset();
@@ -41,7 +41,7 @@ TEST_CASE("other records are no token's end", "[codec]") {
     }
 }
 
-TEST_CASE("the token in router data has the hash of the token", "[codec]") {
+TEST_CASE("the token in router data has the hash of the token") {
     CHECK(hash_of_token_in(R"({"token":"a-token","app_id":"x"})") == kGone.token_hash);
     CHECK(hash_of_token_in(R"({"token":"another"})") != kGone.token_hash);
     for (const auto* data : {"", "{}", "[1]", R"({"token":1})"}) {

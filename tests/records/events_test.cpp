@@ -107,7 +107,7 @@ Record with_value(Record record, std::optional<std::string> value) {
 
 // ------------------------------------------------------------------------- what is written
 
-TEST_CASE("an accepted message: key, CloudEvents headers, the body as it is", "[codec]") {
+TEST_CASE("an accepted message: key, CloudEvents headers, the body as it is") {
     const Record expected{.key = kMessageLogKey,
                           .value = std::string{"\0\xff body", 7},
                           .headers = {{"ce_specversion", "1.0"},
@@ -126,14 +126,14 @@ TEST_CASE("an accepted message: key, CloudEvents headers, the body as it is", "[
     CHECK(encode(full_message()) == expected);
 }
 
-TEST_CASE("a message without extras has six headers, and an empty body is not null", "[codec]") {
+TEST_CASE("a message without extras has six headers, and an empty body is not null") {
     const auto record = encode(NotificationAccepted{
         .uaid = kUaid, .key = kKey, .message_id = "id", .channel = kChannel, .source = "n"});
     CHECK(record.headers.size() == 6);
     CHECK(record.value == std::string{});
 }
 
-TEST_CASE("a finished message is a tombstone of its key", "[codec]") {
+TEST_CASE("a finished message is a tombstone of its key") {
     const Record expected{.key = kMessageLogKey,
                           .value = std::nullopt,
                           .headers = {{"ce_type", "beckon.notification.finished.v1"},
@@ -142,7 +142,7 @@ TEST_CASE("a finished message is a tombstone of its key", "[codec]") {
     CHECK(encode(NotificationFinished{kUaid, kKey, FinishReason::expired, "n1"}) == expected);
 }
 
-TEST_CASE("client and channel records are JSON with times in milliseconds", "[codec]") {
+TEST_CASE("client and channel records are JSON with times in milliseconds") {
     const Record client{
         .key = kClientLogKey,
         .value = R"({"created":1,"last_seen":2,"router_data":{"token":"x"},"router_type":"fcm"})",
@@ -170,7 +170,7 @@ TEST_CASE("client and channel records are JSON with times in milliseconds", "[co
                                  .stamp = WriteStamp{7, 8}}) == channel);
 }
 
-TEST_CASE("their tombstones carry the stamp and no value", "[codec]") {
+TEST_CASE("their tombstones carry the stamp and no value") {
     const Record client{.key = kClientLogKey,
                         .value = std::nullopt,
                         .headers = {{"ce_specversion", "1.0"},
@@ -184,7 +184,7 @@ TEST_CASE("their tombstones carry the stamp and no value", "[codec]") {
     CHECK(encode(ChannelRemoved{kUaid, kChannel, std::nullopt}) == channel);
 }
 
-TEST_CASE("read barriers and leases have keys of their own", "[codec]") {
+TEST_CASE("read barriers and leases have keys of their own") {
     const Record barrier{.key = "!barrier/n1",
                          .value = std::nullopt,
                          .headers = {{"ce_type", "beckon.barrier.v1"}, {"node", "n1"}}};
@@ -203,7 +203,7 @@ TEST_CASE("read barriers and leases have keys of their own", "[codec]") {
 
 // ------------------------------------------------------------------------------ properties
 
-TEST_CASE("an encoded event decodes to the same event", "[codec]") {
+TEST_CASE("an encoded event decodes to the same event") {
     const auto seed = GENERATE(range(0U, 300U));
     CAPTURE(seed);
     test::RandomEvents make{seed};
@@ -227,7 +227,7 @@ TEST_CASE("an encoded event decodes to the same event", "[codec]") {
     subscription(make.lease());
 }
 
-TEST_CASE("decoding a message or its tombstone allocates nothing", "[codec]") {
+TEST_CASE("decoding a message or its tombstone allocates nothing") {
     const auto accepted = encode(full_message());
     const auto finished = encode(NotificationFinished{kUaid, kKey, FinishReason::acked, "n"});
     const test::ReadBack read_accepted{accepted};
@@ -243,7 +243,7 @@ TEST_CASE("decoding a message or its tombstone allocates nothing", "[codec]") {
 
 // ------------------------------------------------------------------------- what is required
 
-TEST_CASE("a message needs id, channel and TTL, and nothing else", "[codec]") {
+TEST_CASE("a message needs id, channel and TTL, and nothing else") {
     Record record{
         .key = kMessageLogKey,
         .value = "body",
@@ -258,8 +258,7 @@ TEST_CASE("a message needs id, channel and TTL, and nothing else", "[codec]") {
     });
 }
 
-TEST_CASE("headers that Beckon does not know are passed over, the first of a name counts",
-          "[codec]") {
+TEST_CASE("headers that Beckon does not know are passed over, the first of a name counts") {
     auto record = encode(full_message());
     record.headers.push_back({"ce_ttl", "7"});
     record.headers.push_back({"x_ttl_", "7"});
@@ -269,7 +268,7 @@ TEST_CASE("headers that Beckon does not know are passed over, the first of a nam
     });
 }
 
-TEST_CASE("a null value finishes the message whatever its headers say", "[codec]") {
+TEST_CASE("a null value finishes the message whatever its headers say") {
     const auto tombstone = encode(NotificationFinished{kUaid, kKey, FinishReason::acked, "n"});
     const NotificationsEvent other{NotificationFinished{kUaid, kKey, FinishReason::dropped, "n"}};
     with_notification(with_header(tombstone, header::kReason, "bored"),
@@ -281,7 +280,7 @@ TEST_CASE("a null value finishes the message whatever its headers say", "[codec]
     });
 }
 
-TEST_CASE("each fault of a record in notifications has its reason", "[codec]") {
+TEST_CASE("each fault of a record in notifications has its reason") {
     const auto good = encode(full_message());
     CHECK(why_notification(good) == "(decoded)");
     const auto header_fault = [&](std::string_view name, std::optional<std::string> value) {
@@ -308,7 +307,7 @@ TEST_CASE("each fault of a record in notifications has its reason", "[codec]") {
     }
 }
 
-TEST_CASE("each fault of a read barrier or a lease has its reason", "[codec]") {
+TEST_CASE("each fault of a read barrier or a lease has its reason") {
     const auto lease = encode(Lease{.epoch = 42, .node = "n1", .role = "edge"});
     const auto key_fault = [&](std::string key) {
         const auto record = with_key(lease, std::move(key));
@@ -340,7 +339,7 @@ TEST_CASE("each fault of a read barrier or a lease has its reason", "[codec]") {
           "lease differs from its key");
 }
 
-TEST_CASE("each fault of a record in subscriptions has its reason", "[codec]") {
+TEST_CASE("each fault of a record in subscriptions has its reason") {
     const auto client = encode(ClientRecorded{.uaid = kUaid, .stamp = WriteStamp{1, 2}});
     const auto channel =
         encode(ChannelRecorded{.uaid = kUaid, .channel = kChannel, .stamp = WriteStamp{1, 2}});
@@ -370,7 +369,7 @@ TEST_CASE("each fault of a record in subscriptions has its reason", "[codec]") {
     }
 }
 
-TEST_CASE("each fault of a client's or channel's value has its reason", "[codec]") {
+TEST_CASE("each fault of a client's or channel's value has its reason") {
     const auto client_fault = [](std::string value) {
         return why_subscription(
             with_value(encode(ClientRecorded{.uaid = kUaid}), std::move(value)));
@@ -413,7 +412,7 @@ TEST_CASE("each fault of a client's or channel's value has its reason", "[codec]
     }
 }
 
-TEST_CASE("the names of enums are read back", "[codec]") {
+TEST_CASE("the names of enums are read back") {
     for (const auto urgency : {Urgency::very_low, Urgency::low, Urgency::normal, Urgency::high}) {
         CHECK(parse_urgency(to_string(urgency)) == urgency);
     }
@@ -430,7 +429,7 @@ TEST_CASE("the names of enums are read back", "[codec]") {
     CHECK_FALSE(parse_router_type("gcm"));
 }
 
-TEST_CASE("keys of read barriers and leases are the ones that folds skip", "[codec]") {
+TEST_CASE("keys of read barriers and leases are the ones that folds skip") {
     CHECK(is_control_key(encode(BarrierRecord{"n"}).key));
     CHECK(is_control_key(encode(Lease{.node = "n"}).key));
     CHECK_FALSE(is_control_key(encode(ClientRemoved{kUaid, {}}).key));

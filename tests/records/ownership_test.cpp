@@ -24,7 +24,7 @@ std::string why(const std::string& key, std::optional<std::string> value) {
 
 }  // namespace
 
-TEST_CASE("every record of ownership survives the round trip", "[ownership]") {
+TEST_CASE("every record of ownership survives the round trip") {
     const ControllerClaim claim{"edge", 7, {"n1"}, false};
     const ControllerClaim cleared{"edge", 7, {"n1"}, true};
     const PlacementRecord placement{"retry", 3, {"n1"}, {{"n2"}, {"n3"}}, 9};
@@ -46,7 +46,7 @@ TEST_CASE("every record of ownership survives the round trip", "[ownership]") {
     CHECK(encode(claim).key == "controller/edge/00000000000000000007/n1");
 }
 
-TEST_CASE("a record that ownership should not hold is named and skipped", "[ownership]") {
+TEST_CASE("a record that ownership should not hold is named and skipped") {
     CHECK(why("a/b/c/d/e", "{}") == "a key of no known form in the record a/b/c/d/e");
     CHECK(why("edge", "{}") == "a key of no known form in the record edge");
     CHECK(why("edge/x", "{}") == "no partition or JSON object in the record edge/x");

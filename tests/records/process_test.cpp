@@ -42,13 +42,13 @@ ProcessRecord example() {
 
 }  // namespace
 
-TEST_CASE("what a process says of itself is the same after the log", "[cluster]") {
+TEST_CASE("what a process says of itself is the same after the log") {
     const auto record = encode(example());
     CHECK(record.key == "process/edge/0123456789abcdef");
     CHECK(decode_process(view_of(record)) == example());
 }
 
-TEST_CASE("a process that has ended leaves a tombstone", "[cluster]") {
+TEST_CASE("a process that has ended leaves a tombstone") {
     auto ended = example();
     ended.removed = true;
     const auto record = encode(ended);
@@ -56,12 +56,12 @@ TEST_CASE("a process that has ended leaves a tombstone", "[cluster]") {
     CHECK(decode_process(view_of(record))->removed);
 }
 
-TEST_CASE("roles fold no record of a process", "[cluster]") {
+TEST_CASE("roles fold no record of a process") {
     const auto record = encode(example());
     CHECK(std::holds_alternative<OwnershipBarrier>(decode_ownership(view_of(record))));
 }
 
-TEST_CASE("a record is bounded, and numbers that are none are left out", "[cluster]") {
+TEST_CASE("a record is bounded, and numbers that are none are left out") {
     auto process = example();
     for (int i = 0; i < 1'000; ++i) {
         process.counters["c" + std::to_string(i)] = i;
@@ -83,7 +83,7 @@ TEST_CASE("a record is bounded, and numbers that are none are left out", "[clust
     CHECK(decode_process(view_of(encode(process)))->view == process.view);
 }
 
-TEST_CASE("what is no record of a process is none", "[cluster]") {
+TEST_CASE("what is no record of a process is none") {
     for (const auto* value :
          {"", "[]", "1", R"({"ready": "yes"})", R"({"counters": {"a": "b"}})", R"({"faults": [1]})",
           R"({"at": 1e300})", R"({"at": 1.5})", R"({"started": 9223372036854775808})",
@@ -97,7 +97,7 @@ TEST_CASE("what is no record of a process is none", "[cluster]") {
     CHECK_FALSE(decode_process(view_of({.key = "edge/node/a", .value = "{}", .headers = {}})));
 }
 
-TEST_CASE("a value that is nested without end is no process", "[cluster]") {
+TEST_CASE("a value that is nested without end is no process") {
     auto record = encode(example());
     record.value = R"({"faults":)" + std::string(300'000, '[') + std::string(300'000, ']') + "}";
     CHECK_FALSE(decode_process(view_of(record)));

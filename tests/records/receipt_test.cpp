@@ -22,7 +22,7 @@ ReceiptRef authenticated() {
 
 }  // namespace
 
-TEST_CASE("a receipt's text and token decode to their values", "[receipts]") {
+TEST_CASE("a receipt's text and token decode to their values") {
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     for (const auto& receipt : {anonymous(), authenticated()}) {
         CHECK(core::parse_receipt(core::to_text(receipt)) == receipt);
@@ -32,7 +32,7 @@ TEST_CASE("a receipt's text and token decode to their values", "[receipts]") {
     }
 }
 
-TEST_CASE("a malformed text of a receipt is refused", "[receipts]") {
+TEST_CASE("a malformed text of a receipt is refused") {
     const auto good = core::to_text(authenticated());
     for (const auto& text : {std::string{}, good.substr(1), good + "0", good.substr(0, 33),
                              good.substr(0, 32) + "-" + good.substr(33), std::string(65, '.')}) {
@@ -40,8 +40,7 @@ TEST_CASE("a malformed text of a receipt is refused", "[receipts]") {
     }
 }
 
-TEST_CASE("the token of a receipt subscription is no other token, and no other is one",
-          "[receipts]") {
+TEST_CASE("the token of a receipt subscription is no other token, and no other is one") {
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     const auto token = tokens.seal_receipt(anonymous());
     CHECK_FALSE(tokens.open_message(token));
@@ -55,7 +54,7 @@ TEST_CASE("the token of a receipt subscription is no other token, and no other i
     CHECK_FALSE(strange.open_receipt(token));
 }
 
-TEST_CASE("an outcome reads back from its event, and other events are none", "[receipts]") {
+TEST_CASE("an outcome reads back from its event, and other events are none") {
     for (const auto reason : {FinishReason::acked, FinishReason::expired, FinishReason::replaced,
                               FinishReason::unregistered}) {
         const core::ReceiptOutcome reported{
@@ -73,14 +72,14 @@ TEST_CASE("an outcome reads back from its event, and other events are none", "[r
     }
 }
 
-TEST_CASE("acknowledged is 204, and everything else is 410", "[receipts]") {
+TEST_CASE("acknowledged is 204, and everything else is 410") {
     CHECK(core::status_of(core::outcome_of(FinishReason::acked)) == 204);
     CHECK(core::status_of(core::outcome_of(FinishReason::expired)) == 410);
     CHECK(core::outcome_of(FinishReason::replaced) == core::Outcome::gone);
     CHECK(core::outcome_of(FinishReason::dropped) == core::Outcome::gone);
 }
 
-TEST_CASE("an event's owner is the sender's key, or nobody", "[receipts]") {
+TEST_CASE("an event's owner is the sender's key, or nobody") {
     const std::string hash(64, 'a');
     CHECK(core::owner_name_of_hash(hash) == "vapid-" + std::string(32, 'a'));
     CHECK_FALSE(core::owner_name_of_hash(hash.substr(1)));
@@ -92,7 +91,7 @@ TEST_CASE("an event's owner is the sender's key, or nobody", "[receipts]") {
     CHECK(nobody.owner.find(':') != std::string::npos);
 }
 
-TEST_CASE("an event has the same id however often it is published", "[receipts]") {
+TEST_CASE("an event has the same id however often it is published") {
     const core::SubscriptionGone gone{.uaid = {core::random_uuid4()},
                                       .channel = {core::random_uuid4()},
                                       .owner = "o",

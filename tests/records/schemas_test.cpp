@@ -438,14 +438,14 @@ struct Encoded {
 
 }  // namespace
 
-TEST_CASE("records that earlier builds wrote fit the schemas of today", "[schemas][golden]") {
+TEST_CASE("records that earlier builds wrote fit the schemas of today") {
     const auto schemas = load_schemas();
     CHECK(each_golden("", [&](GoldenRecord& golden) {
               CHECK(fault_of(schemas, golden.record()).value_or("fits") == "fits");
           }) > 0);
 }
 
-TEST_CASE("records that earlier builds wrote are read, and written alike", "[schemas][golden]") {
+TEST_CASE("records that earlier builds wrote are read, and written alike") {
     core::DecodeScratch scratch;
     const auto without_receipt = [](const GoldenRecord& golden) {  // which stands beside the event
         auto shown = document(golden.record());
@@ -468,7 +468,7 @@ TEST_CASE("records that earlier builds wrote are read, and written alike", "[sch
           }) > 0);
 }
 
-TEST_CASE("every record that is written fits its schema", "[schemas]") {
+TEST_CASE("every record that is written fits its schema") {
     const auto schemas = load_schemas();
     std::set<std::string> written;
     for (unsigned seed = 0; seed < 200; ++seed) {
@@ -489,7 +489,7 @@ TEST_CASE("every record that is written fits its schema", "[schemas]") {
     }
 }
 
-TEST_CASE("Beckon's own events fit their schema", "[schemas]") {
+TEST_CASE("Beckon's own events fit their schema") {
     const auto schema = load_schemas().at("beckon.event.v1").at("$defs");
     for (unsigned seed = 0; seed < 50; ++seed) {
         test::RandomEvents make{seed};
@@ -509,7 +509,7 @@ TEST_CASE("Beckon's own events fit their schema", "[schemas]") {
     }
 }
 
-TEST_CASE("a record that lacks something or says more does not fit", "[schemas]") {
+TEST_CASE("a record that lacks something or says more does not fit") {
     const auto schemas = load_schemas();
     for (const auto& record : records_of(1)) {
         CAPTURE(document(record).dump());
@@ -536,7 +536,7 @@ TEST_CASE("a record that lacks something or says more does not fit", "[schemas]"
     CHECK(fault_of(schemas, finished));
 }
 
-TEST_CASE("a value with a wrong, missing or unknown member does not fit", "[schemas]") {
+TEST_CASE("a value with a wrong, missing or unknown member does not fit") {
     const auto schemas = load_schemas();
     test::RandomEvents make{3};
     const auto good = document(core::encode(make.client()));
@@ -567,8 +567,7 @@ TEST_CASE("a value with a wrong, missing or unknown member does not fit", "[sche
     CHECK(test::schema_fault(node_schema, node));
 }
 
-TEST_CASE("each schema names its type, version and log topics, and explains every member",
-          "[schemas]") {
+TEST_CASE("each schema names its type, version and log topics, and explains every member") {
     for (const auto& [type, schema] : load_schemas()) {
         CAPTURE(type);
         CHECK(schema.at("title") == type);
@@ -593,8 +592,7 @@ TEST_CASE("each schema names its type, version and log topics, and explains ever
     }
 }
 
-TEST_CASE("asyncapi.yaml has every type in its log topics, and no reference leads nowhere",
-          "[schemas]") {
+TEST_CASE("asyncapi.yaml has every type in its log topics, and no reference leads nowhere") {
     const auto text = read(kSchemas / "asyncapi.yaml");
     const auto readme = read(kSchemas / "README.md");
     const auto schemas = load_schemas();

@@ -24,7 +24,7 @@ std::optional<SenderRule> read_back(const SenderRule& rule) {
 
 }  // namespace
 
-TEST_CASE("a rule about senders is read back as it was written", "[sender_rule]") {
+TEST_CASE("a rule about senders is read back as it was written") {
     const std::vector<SenderRule> rules{
         BlockedSender{.kind = SenderKind::vapid,
                       .name = kHash,
@@ -41,7 +41,7 @@ TEST_CASE("a rule about senders is read back as it was written", "[sender_rule]"
     }
 }
 
-TEST_CASE("a rule that names nobody is refused, and passed over in the log", "[sender_rule]") {
+TEST_CASE("a rule that names nobody is refused, and passed over in the log") {
     const std::vector<SenderRule> wrong{
         BlockedSender{.kind = SenderKind::vapid, .name = "BPk"},
         BlockedSender{.kind = SenderKind::subscription, .name = std::string(64, 'A')},
@@ -72,7 +72,7 @@ TEST_CASE("a rule that names nobody is refused, and passed over in the log", "[s
     }
 }
 
-TEST_CASE("the name of a subscription shows neither the client nor the channel", "[sender_rule]") {
+TEST_CASE("the name of a subscription shows neither the client nor the channel") {
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};
     const auto name = core::subscription_name(uaid, channel);

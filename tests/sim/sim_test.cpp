@@ -35,7 +35,7 @@ std::uint64_t fingerprint_of(std::uint64_t seed, Clocks clocks) {
 // Thousands of seeds run in the tests `sim: …` beside these; here the runs must have traffic and
 // faults.
 
-TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]") {
+TEST_CASE("the worlds of the simulation have traffic, kills and moves") {
     quiet();
     SimWorld::Tally sum;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -65,7 +65,7 @@ TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]")
     CHECK(sum.ends_counted > kSeeds / 2);  // in a sixth of the worlds
 }
 
-TEST_CASE("worlds with hostile clocks have traffic and steps of clocks", "[sim][clock]") {
+TEST_CASE("worlds with hostile clocks have traffic and steps of clocks") {
     quiet();
     SimWorld::Tally sum;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -81,7 +81,7 @@ TEST_CASE("worlds with hostile clocks have traffic and steps of clocks", "[sim][
     CHECK(sum.times_lost > kSeeds / 2);
 }
 
-TEST_CASE("a seed replays exactly", "[sim]") {
+TEST_CASE("a seed replays exactly") {
     quiet();
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         const auto first = fingerprint_of(seed, Clocks::right);
@@ -92,7 +92,7 @@ TEST_CASE("a seed replays exactly", "[sim]") {
     }
 }
 
-TEST_CASE("a story that fails is shrunk to the steps that it needs", "[sim][shrink]") {
+TEST_CASE("a story that fails is shrunk to the steps that it needs") {
     const auto has = [](const Kept& kept, std::size_t step) {
         return std::find(kept.begin(), kept.end(), step) != kept.end();
     };

@@ -19,15 +19,14 @@ rocks::YieldBudget full_budget() {
 
 }  // namespace
 
-TEST_CASE("a background thread yields once in a while, not at each block", "[rocks]") {
+TEST_CASE("a background thread yields once in a while, not at each block") {
     auto budget = full_budget();
     CHECK(budget.allows(kStart, kStart + 100us));
     CHECK_FALSE(budget.allows(kStart + 100us, kStart + 199us));
     CHECK(budget.allows(kStart + 100us, kStart + 200us));
 }
 
-TEST_CASE("what yields cost is a share of the time: beyond it background threads go on working",
-          "[rocks]") {
+TEST_CASE("what yields cost is a share of the time: beyond it background threads go on working") {
     auto budget = full_budget();
     auto now = kStart;
     auto waited = 0ms;
@@ -43,7 +42,7 @@ TEST_CASE("what yields cost is a share of the time: beyond it background threads
     CHECK(waited <= 3'020ms);
 }
 
-TEST_CASE("a table that is written yields between two blocks", "[rocks]") {
+TEST_CASE("a table that is written yields between two blocks") {
     int yields = 0;
     const auto factory = rocks::yields_between_blocks([&] { ++yields; });
     const std::unique_ptr<rocksdb::TablePropertiesCollector> table{

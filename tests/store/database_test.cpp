@@ -12,8 +12,7 @@ namespace beckon::store {
 
 using namespace test;
 
-TEST_CASE("rows of a partition are erased, and no deletion is written where there are none",
-          "[store]") {
+TEST_CASE("rows of a partition are erased, and no deletion is written where there are none") {
     beckon::test::TempDir dir;
     DatabaseOptions options;
     options.directory = dir / "db";

@@ -45,7 +45,7 @@ struct DiskFixture {
 
 }  // namespace
 
-TEST_CASE("a read that fails for a moment denies nothing, wipes nothing, and passes", "[store]") {
+TEST_CASE("a read that fails for a moment denies nothing, wipes nothing, and passes") {
     DiskFixture on;
     auto& f = on.f;
     f.put(2, "m2");
@@ -72,7 +72,7 @@ TEST_CASE("a read that fails for a moment denies nothing, wipes nothing, and pas
     CHECK(f.drain() == "m1 m2");
 }
 
-TEST_CASE("a damaged block is reported as such, and the partition can be folded anew", "[store]") {
+TEST_CASE("a damaged block is reported as such, and the partition can be folded anew") {
     DiskFixture on;
     auto& f = on.f;
     on.disk.corrupt_reads(".sst");
@@ -90,8 +90,7 @@ TEST_CASE("a damaged block is reported as such, and the partition can be folded 
     CHECK(f.drain() == "m1");
 }
 
-TEST_CASE("a store whose files cannot be opened for a moment is neither set aside nor emptied",
-          "[store]") {
+TEST_CASE("a store whose files cannot be opened for a moment is neither set aside nor emptied") {
     DiskFixture on;
     auto& f = on.f;
     f.close();
@@ -108,7 +107,7 @@ TEST_CASE("a store whose files cannot be opened for a moment is neither set asid
 }
 
 // RocksDB does not go on after such an error before it is opened again.
-TEST_CASE("a failed write says what to do, and loses only the rows that it refused", "[store]") {
+TEST_CASE("a failed write says what to do, and loses only the rows that it refused") {
     DiskFixture on;
     auto& f = on.f;
     f.put(20, "last");
@@ -184,7 +183,7 @@ void spoil_rows(const std::filesystem::path& directory, const std::string& famil
 }  // namespace
 
 // Verified to fail when a lookup ignores a read that failed.
-TEST_CASE("a lookup that failed is an error and no answer, and it passes", "[store]") {
+TEST_CASE("a lookup that failed is an error and no answer, and it passes") {
     ViewFixture v;
     v.disk.fail(Call::read, kEvery, ".sst");
     CHECK(v.store->client(v.uaid).error().fault == core::Fault::unavailable);
@@ -198,7 +197,7 @@ TEST_CASE("a lookup that failed is an error and no answer, and it passes", "[sto
     CHECK(v.store->commit());  // nothing is folded anew for it
 }
 
-TEST_CASE("a fold on a failed read is dropped with its batch, and only that", "[store]") {
+TEST_CASE("a fold on a failed read is dropped with its batch, and only that") {
     ViewFixture v;
     v.disk.fail_of_this_thread(Call::read, 1, ".sst");
     v.store->fold(v.partition, core::ClientRemoved{.uaid = v.uaid, .stamp = {}}, at(3));
@@ -212,8 +211,7 @@ TEST_CASE("a fold on a failed read is dropped with its batch, and only that", "[
 }
 
 // Verified to fail when clear() asks the damaged rows for leave.
-TEST_CASE("a damaged row of the view heals when its partition is cleared and folded anew",
-          "[store]") {
+TEST_CASE("a damaged row of the view heals when its partition is cleared and folded anew") {
     ViewFixture v;
     const bool in_a_lookup = GENERATE(true, false);
     CAPTURE(in_a_lookup);
@@ -240,8 +238,7 @@ TEST_CASE("a damaged row of the view heals when its partition is cleared and fol
     CHECK(v.store->find(v.uaid, v.channel).value()->channel_known);
 }
 
-TEST_CASE("pending tombstones are read in pages from the store, in the order of their puts",
-          "[store]") {
+TEST_CASE("pending tombstones are read in pages from the store, in the order of their puts") {
     EdgeFixture f;
     for (int i = 1; i <= 9; ++i) f.put(i, "m" + std::to_string(i));
     for (int i = 9; i >= 1; --i) {
@@ -269,7 +266,7 @@ TEST_CASE("pending tombstones are read in pages from the store, in the order of 
     CHECK(f.part().pending_tombstone_count() == 8);
 }
 
-TEST_CASE("reading waiting messages changes nothing", "[store]") {
+TEST_CASE("reading waiting messages changes nothing") {
     EdgeFixture f;
     f.put(1, "short", {.ttl_s = 1});
     f.put(2, "long");

@@ -10,8 +10,7 @@ namespace beckon::store {
 
 using namespace test;
 
-TEST_CASE("a window of ten of a client with 100,000 pending messages costs about ten rows",
-          "[store]") {
+TEST_CASE("a window of ten of a client with 100,000 pending messages costs about ten rows") {
     EdgeFixture f;
     constexpr int kPending = 100'000;
     for (int i = 1; i <= kPending; ++i) {
@@ -37,7 +36,7 @@ TEST_CASE("a window of ten of a client with 100,000 pending messages costs about
     CHECK(rows_touched([&] { CHECK(f.part().pending_count(f.uaid, 150) == 150); }) < 500);
 }
 
-TEST_CASE("a client that has nothing costs next to nothing among many that have", "[store]") {
+TEST_CASE("a client that has nothing costs next to nothing among many that have") {
     EdgeFixture f;
     for (int i = 1; i <= 5'000; ++i) {
         const auto other = uaid_of("other-" + std::to_string(i));

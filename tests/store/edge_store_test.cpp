@@ -19,7 +19,7 @@ constexpr Message kTracked{.ttl_s = 60, .reliability_id = "id-1"};
 
 // --- a message's life
 
-TEST_CASE("a message waits until it is acknowledged", "[store]") {
+TEST_CASE("a message waits until it is acknowledged") {
     EdgeFixture f;
     CHECK(f.put(1, "m1") == PutOutcome::pending);
     CHECK(f.drain() == "m1");
@@ -30,7 +30,7 @@ TEST_CASE("a message waits until it is acknowledged", "[store]") {
     CHECK(f.pending_tombstones().empty());
 }
 
-TEST_CASE("a message keeps all that its client receives", "[store]") {
+TEST_CASE("a message keeps all that its client receives") {
     EdgeFixture f;
     const std::string body("\0\xff raw", 6);
     auto event = accepted(
@@ -62,7 +62,7 @@ TEST_CASE("a message keeps all that its client receives", "[store]") {
     CHECK(seen == 1);
 }
 
-TEST_CASE("a message without optional parts comes back without them", "[store]") {
+TEST_CASE("a message without optional parts comes back without them") {
     EdgeFixture f;
     f.put(1, "m1", {.body = ""});
     f.commit();
@@ -75,8 +75,7 @@ TEST_CASE("a message without optional parts comes back without them", "[store]")
     });
 }
 
-TEST_CASE("a tracked message is known as such, and its pending tombstone says how it ended",
-          "[store]") {
+TEST_CASE("a tracked message is known as such, and its pending tombstone says how it ended") {
     using core::Milestone;
     EdgeFixture f;
     f.put(1, "m1", kTracked);
@@ -103,8 +102,7 @@ TEST_CASE("a tracked message is known as such, and its pending tombstone says ho
 }
 
 TEST_CASE(
-    "a tracked message that another of its Topic replaces has a pending tombstone with that end",
-    "[store]") {
+    "a tracked message that another of its Topic replaces has a pending tombstone with that end") {
     EdgeFixture f;
     f.put(1, "older", {.ttl_s = 60, .topic = "t", .reliability_id = "id-1"});
     if (GENERATE(false, true)) {
@@ -123,8 +121,7 @@ TEST_CASE(
     CHECK(pending_tombstones[0].end ==
           PendingTombstone::End{{"id-1", at(61)}, core::Milestone::replaced});
 }
-TEST_CASE("a tracked message that its sender deletes has a pending tombstone with that end",
-          "[store]") {
+TEST_CASE("a tracked message that its sender deletes has a pending tombstone with that end") {
     EdgeFixture f;
     f.put(1, "m1", kTracked);
     f.put(2, "m2");  // nobody tracks it
@@ -143,7 +140,7 @@ TEST_CASE("a tracked message that its sender deletes has a pending tombstone wit
     CHECK(f.finish("m1", 4, FinishReason::deleted));
     CHECK(f.part().pending_tombstones().empty());
 }
-TEST_CASE("a tracked message that has ended otherwise does not end as deleted", "[store]") {
+TEST_CASE("a tracked message that has ended otherwise does not end as deleted") {
     EdgeFixture f;
     f.put(1, "m1", kTracked);
     SECTION("its TTL had ended") { CHECK(f.finish("m1", 61, FinishReason::deleted)); }
@@ -151,8 +148,7 @@ TEST_CASE("a tracked message that has ended otherwise does not end as deleted", 
     CHECK(f.part().pending_tombstones().empty());
 }
 /// One of them decided an end before it read the sender's tombstone, or none did.
-TEST_CASE("two stores have the same pending tombstones when a tracked message is deleted",
-          "[store]") {
+TEST_CASE("two stores have the same pending tombstones when a tracked message is deleted") {
     EdgeFixture serving;
     EdgeFixture rebuilt;
     const bool reopened = GENERATE(false, true);
@@ -194,8 +190,7 @@ TEST_CASE("two stores have the same pending tombstones when a tracked message is
     CHECK(serving.part().pending_tombstones().empty());
     CHECK(serving.part().digest(at(3)) == rebuilt.part().digest(at(3)));
 }
-TEST_CASE("a tracked message that a read finds expired has a pending tombstone with that end",
-          "[store]") {
+TEST_CASE("a tracked message that a read finds expired has a pending tombstone with that end") {
     EdgeFixture f;
     f.put(1, "m1", {.ttl_s = 10, .reliability_id = "id-1"});
     CHECK(f.drain(11).empty());
@@ -205,14 +200,14 @@ TEST_CASE("a tracked message that a read finds expired has a pending tombstone w
           PendingTombstone::End{{"id-1", at(11)}, core::Milestone::expired});
 }
 
-TEST_CASE("an ack of one client does not touch another's message", "[store]") {
+TEST_CASE("an ack of one client does not touch another's message") {
     EdgeFixture f;
     f.put(1, "m1");
     CHECK_FALSE(f.part().add_tombstone(uaid_of("client-2"), key_of("m1"), FinishReason::acked));
     CHECK(f.drain() == "m1");
 }
 
-TEST_CASE("a tombstone of somebody else ends a message that still waits", "[store]") {
+TEST_CASE("a tombstone of somebody else ends a message that still waits") {
     EdgeFixture f;
     f.put(1, "m1");
     if (GENERATE(false, true)) f.commit();
@@ -222,7 +217,7 @@ TEST_CASE("a tombstone of somebody else ends a message that still waits", "[stor
     CHECK(f.finish("m1"));  // repeated: still known
 }
 
-TEST_CASE("a record that is folded twice changes nothing", "[store]") {
+TEST_CASE("a record that is folded twice changes nothing") {
     EdgeFixture f;
     f.put(1, "m1");
     f.put(2, "m2");
@@ -240,8 +235,7 @@ TEST_CASE("a record that is folded twice changes nothing", "[store]") {
     CHECK(f.pending_tombstones() == "m2:acked");
 }
 
-TEST_CASE("a message below the checkpoint does not come back, however long it has been finished",
-          "[store]") {
+TEST_CASE("a message below the checkpoint does not come back, however long it has been finished") {
     EdgeFixture f;
     f.put(1, "m1");
     CHECK(f.finish("m1", 2));
@@ -256,8 +250,7 @@ TEST_CASE("a message below the checkpoint does not come back, however long it ha
 
 // --- tombstones that come first
 
-TEST_CASE("a put after its tombstone does not come back: its tombstone is pending again",
-          "[store]") {
+TEST_CASE("a put after its tombstone does not come back: its tombstone is pending again") {
     EdgeFixture f;
     SECTION("the put was never seen before") { CHECK_FALSE(f.finish("m1", 1)); }
     SECTION("the same, after a restart") {
@@ -278,7 +271,7 @@ TEST_CASE("a put after its tombstone does not come back: its tombstone is pendin
     CHECK(f.pending_tombstones().empty());
 }
 
-TEST_CASE("a tombstone is remembered for ten minutes of the log's time", "[store]") {
+TEST_CASE("a tombstone is remembered for ten minutes of the log's time") {
     EdgeFixture f;
     f.finish("m1", 0);
     f.finish("m2", 0);
@@ -291,7 +284,7 @@ TEST_CASE("a tombstone is remembered for ten minutes of the log's time", "[store
 
 // --- TTL
 
-TEST_CASE("TTL 0 is never stored: its tombstone is pending at once", "[store]") {
+TEST_CASE("TTL 0 is never stored: its tombstone is pending at once") {
     EdgeFixture f;
     CHECK(f.put(1, "m1", {.ttl_s = 0}) == PutOutcome::ttl_zero);
     CHECK(f.drain().empty());
@@ -306,8 +299,8 @@ TEST_CASE("TTL 0 is never stored: its tombstone is pending at once", "[store]") 
 }
 
 TEST_CASE(
-    "a message expires at append time plus TTL, and its tombstone is pending once a drain meets it",
-    "[store]") {
+    "a message expires at append time plus TTL, and its tombstone is pending once a drain meets "
+    "it") {
     EdgeFixture f;
     f.put(1, "m1", {.ttl_s = 10});
     f.put(2, "m2", {.ttl_s = 100});
@@ -318,7 +311,7 @@ TEST_CASE(
     CHECK(f.part().pending_count(f.uaid) == 1);
 }
 
-TEST_CASE("no message waits longer than the bound on families allows", "[store]") {
+TEST_CASE("no message waits longer than the bound on families allows") {
     EdgeFixture f;
     f.put(1, "m1", {.ttl_s = 4'000'000'000});
     constexpr std::int64_t kYearS = 366 * 86'400;
@@ -328,7 +321,7 @@ TEST_CASE("no message waits longer than the bound on families allows", "[store]"
 
 // --- drains
 
-TEST_CASE("a drain ends below its `until`, whatever is folded meanwhile", "[store]") {
+TEST_CASE("a drain ends below its `until`, whatever is folded meanwhile") {
     EdgeFixture f;
     f.put(1, "a", {.topic = "x"});
     f.put(2, "b");
@@ -344,7 +337,7 @@ TEST_CASE("a drain ends below its `until`, whatever is folded meanwhile", "[stor
     CHECK(f.read(all, 10) == "a d b c e done");
 }
 
-TEST_CASE("a drain passes over what is before its `from`, with a Topic or without", "[store]") {
+TEST_CASE("a drain passes over what is before its `from`, with a Topic or without") {
     EdgeFixture f;
     f.put(1, "a", {.topic = "x"});
     f.put(2, "b");
@@ -361,7 +354,7 @@ TEST_CASE("a drain passes over what is before its `from`, with a Topic or withou
     CHECK(f.read(none, 10) == "done");
 }
 
-TEST_CASE("a drain goes on behind its cursor", "[store]") {
+TEST_CASE("a drain goes on behind its cursor") {
     EdgeFixture f;
     for (int i = 1; i <= 9; ++i) f.put(i, "m" + std::to_string(i));
     f.commit();
@@ -372,8 +365,7 @@ TEST_CASE("a drain goes on behind its cursor", "[store]") {
     CHECK(f.read(cursor, 4) == "m5 m7 m8 m9 done");
 }
 
-TEST_CASE("one read skips a bounded number of expired messages, and says that there is more",
-          "[store]") {
+TEST_CASE("one read skips a bounded number of expired messages, and says that there is more") {
     EdgeFixture f;
     const int expired = static_cast<int>(PartitionStore::kSkipMax) + 5;
     for (int i = 1; i <= expired; ++i) f.put(i, "x" + std::to_string(i), {.ttl_s = 1});
@@ -386,7 +378,7 @@ TEST_CASE("one read skips a bounded number of expired messages, and says that th
     CHECK(f.part().pending_count(f.uaid) == 1);
 }
 
-TEST_CASE("counting stops at its limit", "[store]") {
+TEST_CASE("counting stops at its limit") {
     EdgeFixture f;
     for (int i = 1; i <= 20; ++i) f.put(i, "m" + std::to_string(i));
     CHECK(f.part().pending_count(f.uaid) == 20);
@@ -398,8 +390,7 @@ TEST_CASE("counting stops at its limit", "[store]") {
 
 TEST_CASE(
     "new pending tombstones are listed once, without those that are published, in the order of "
-    "their puts",
-    "[store]") {
+    "their puts") {
     EdgeFixture f;
     f.put(1, "old", {.topic = "t"});
     f.put(2, "b");
@@ -417,7 +408,7 @@ TEST_CASE(
     CHECK(f.new_pending_tombstones() == "f:expired");
 }
 
-TEST_CASE("pending tombstones are read in portions, in the order of their puts", "[store]") {
+TEST_CASE("pending tombstones are read in portions, in the order of their puts") {
     EdgeFixture f;
     for (int i = 1; i <= 5; ++i) f.put(i, "m" + std::to_string(i), {.ttl_s = 0});
     f.finish("m2");
@@ -435,7 +426,7 @@ TEST_CASE("pending tombstones are read in portions, in the order of their puts",
     CHECK(f.part().pending_tombstone_count() == 4);
 }
 
-TEST_CASE("pending tombstones outlive a restart and end with their tombstones", "[store]") {
+TEST_CASE("pending tombstones outlive a restart and end with their tombstones") {
     EdgeFixture f;
     f.put(1, "m1");
     f.put(2, "m2");
@@ -450,7 +441,7 @@ TEST_CASE("pending tombstones outlive a restart and end with their tombstones", 
     CHECK(f.pending_tombstones() == "m2:acked");
 }
 
-TEST_CASE("an acknowledgement stays in memory until its tombstone is folded", "[store]") {
+TEST_CASE("an acknowledgement stays in memory until its tombstone is folded") {
     EdgeFixture f;
     f.put(1, "m1");
     f.put(2, "m2");
@@ -511,8 +502,7 @@ TEST_CASE("an acknowledgement stays in memory until its tombstone is folded", "[
     }
 }
 
-TEST_CASE("an acknowledgement from which other rows follow is written with the next commit",
-          "[store]") {
+TEST_CASE("an acknowledgement from which other rows follow is written with the next commit") {
     EdgeFixture f;
     f.put(1, "topic", {.topic = "t"});
     f.put(2, "receipt");
@@ -531,7 +521,7 @@ TEST_CASE("an acknowledgement from which other rows follow is written with the n
     CHECK(f.pending_tombstones() == std::string{name} + ":acked");
 }
 
-TEST_CASE("of acknowledgements a bounded number stays in memory", "[store]") {
+TEST_CASE("of acknowledgements a bounded number stays in memory") {
     EdgeFixture f;
     for (int i = 1; i <= 4'097; ++i) f.put(i, "m" + std::to_string(i));
     f.commit();
@@ -541,7 +531,7 @@ TEST_CASE("of acknowledgements a bounded number stays in memory", "[store]") {
     CHECK(f.part().dirty());
 }
 
-TEST_CASE("a standby that never takes its new pending tombstones holds few of them", "[store]") {
+TEST_CASE("a standby that never takes its new pending tombstones holds few of them") {
     EdgeFixture f;
     for (int i = 1; i <= 20'000; ++i) f.put(i, "z" + std::to_string(i), {.ttl_s = 0});
     for (int i = 1; i <= 19'990; ++i) f.finish("z" + std::to_string(i));
@@ -557,7 +547,7 @@ TEST_CASE("a standby that never takes its new pending tombstones holds few of th
 
 // --- commits
 
-TEST_CASE("committed rows are there after a restart, offsets included", "[store]") {
+TEST_CASE("committed rows are there after a restart, offsets included") {
     EdgeFixture f;
     f.put(1, "m1");
     f.part().advance(Source::notifications, 2, at(5));
@@ -572,7 +562,7 @@ TEST_CASE("committed rows are there after a restart, offsets included", "[store]
     CHECK_FALSE(f.part().checkpoint(Source::subscriptions));
 }
 
-TEST_CASE("uncommitted rows are seen at once, and gone after a crash", "[store]") {
+TEST_CASE("uncommitted rows are seen at once, and gone after a crash") {
     EdgeFixture f;
     f.put(1, "m1");
     f.part().advance(Source::notifications, 2, std::nullopt);
@@ -588,7 +578,7 @@ TEST_CASE("uncommitted rows are seen at once, and gone after a crash", "[store]"
     CHECK(f.part().checkpoint(Source::notifications)->next == 2);
 }
 
-TEST_CASE("an advance without news keeps when the end was last seen", "[store]") {
+TEST_CASE("an advance without news keeps when the end was last seen") {
     EdgeFixture f;
     f.part().advance(Source::subscriptions, 5, at(9));
     f.part().advance(Source::subscriptions, 6, std::nullopt);
@@ -596,7 +586,7 @@ TEST_CASE("an advance without news keeps when the end was last seen", "[store]")
     CHECK(f.part().checkpoint(Source::subscriptions)->caught_up == at(9));
 }
 
-TEST_CASE("a commit is due when much has collected, not when it came and went", "[store]") {
+TEST_CASE("a commit is due when much has collected, not when it came and went") {
     EdgeFixture f;
     for (int i = 0; i < 20'000; ++i) {
         const std::string name = "m" + std::to_string(i);
@@ -611,7 +601,7 @@ TEST_CASE("a commit is due when much has collected, not when it came and went", 
     CHECK_FALSE(f.part().commit_due());
 }
 
-TEST_CASE("clearing a partition takes all of it, and nothing of its neighbours", "[store]") {
+TEST_CASE("clearing a partition takes all of it, and nothing of its neighbours") {
     EdgeFixture f;
     auto before = f.store().open_partition(2);
     auto after = f.store().open_partition(4);
@@ -646,7 +636,7 @@ TEST_CASE("clearing a partition takes all of it, and nothing of its neighbours",
 
 // --- digests
 
-TEST_CASE("a digest distinguishes states and does not depend on the route there", "[store]") {
+TEST_CASE("a digest distinguishes states and does not depend on the route there") {
     EdgeFixture f;
     const auto digest = [&] {
         f.commit();

@@ -98,8 +98,7 @@ std::size_t messages_of_filler(EdgeFixture& f) {
 
 }  // namespace
 
-TEST_CASE("a store on a full disk refuses commits by that name, and goes on when there is space",
-          "[store]") {
+TEST_CASE("a store on a full disk refuses commits by that name, and goes on when there is space") {
     const auto full = GENERATE(values<std::string>({".log", ".sst", ""}));
     CAPTURE(full);
     FaultyDisk disk;
@@ -139,8 +138,7 @@ TEST_CASE("a store on a full disk refuses commits by that name, and goes on when
 
 // A store that asked RocksDB to go on without descriptors could never write again, and one whose
 // flush had not begun when the descriptors ended waited for it for ever.
-TEST_CASE("a store without file descriptors refuses commits, and goes on when there are some",
-          "[store]") {
+TEST_CASE("a store without file descriptors refuses commits, and goes on when there are some") {
     const auto flush_begins_after =
         GENERATE(std::chrono::milliseconds{0}, std::chrono::milliseconds{100});
     CAPTURE(flush_begins_after.count());
@@ -172,7 +170,7 @@ TEST_CASE("a store without file descriptors refuses commits, and goes on when th
 
 // RocksDB keeps the write-ahead file that failed if it finds nothing in memory to write out, and
 // would end the process with the next write.
-TEST_CASE("a disk that is full when nothing is in memory ends no process", "[store]") {
+TEST_CASE("a disk that is full when nothing is in memory ends no process") {
     FaultyDisk disk;
     EdgeFixture f{options_on(disk)};
     f.put(1, "m1");
@@ -196,7 +194,7 @@ TEST_CASE("a disk that is full when nothing is in memory ends no process", "[sto
     CHECK(f.drain() == "m1 n0 n1 n2");
 }
 
-TEST_CASE("shards that share a store recover one after the other from a full disk", "[store]") {
+TEST_CASE("shards that share a store recover one after the other from a full disk") {
     constexpr int kShards = 4;
     constexpr int kRounds = 40;
     constexpr core::Offset kPuts = 50;
@@ -235,8 +233,8 @@ TEST_CASE("shards that share a store recover one after the other from a full dis
 }
 
 TEST_CASE(
-    "a table whose sync hangs stops no reader and no loop: beyond the buffers commits are refused",
-    "[store]") {
+    "a table whose sync hangs stops no reader and no loop: beyond the buffers commits are "
+    "refused") {
     FaultyDisk disk;
     EdgeFixture f{options_on(disk)};
     f.put(1, "m1");

@@ -82,7 +82,7 @@ struct Flushing {
 
 // Verified to fail when the fold's time is that of the topic that advanced last, and when a record
 // raises the time of a fold that was at the end.
-TEST_CASE("compaction judges a message by the clock of its own log topic", "[store]") {
+TEST_CASE("compaction judges a message by the clock of its own log topic") {
     Flushing on;
     auto& f = on.f;
     f.put(on.next++, "m0", {.ttl_s = 1});
@@ -118,8 +118,7 @@ TEST_CASE("compaction judges a message by the clock of its own log topic", "[sto
 
 // The host's wall clock and the log's are each right, behind, or ahead and stepping, but never
 // both ahead: that nobody could know. The true time is known to the test alone.
-TEST_CASE("whatever one of the two clocks does, compaction takes no message before its time",
-          "[store]") {
+TEST_CASE("whatever one of the two clocks does, compaction takes no message before its time") {
     constexpr auto kTaken = [](const rocksdb::CompactionFilter& filter, core::Timestamp expiry) {
         std::string value;
         append_key_row(value,

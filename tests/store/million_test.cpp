@@ -94,8 +94,7 @@ Cost drop(Filled& store, std::int64_t others) {
 }  // namespace
 
 TEST_CASE(
-    "a read touches the client's own rows and a month is dropped at once, of 10 and 1,000,000",
-    "[store]") {
+    "a read touches the client's own rows and a month is dropped at once, of 10 and 1,000,000") {
     Filled few{kFew};
     Filled many{kMany};
     const auto read_of_few = read(few, kFew);

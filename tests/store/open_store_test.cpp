@@ -15,7 +15,7 @@ namespace beckon::store {
 using namespace test;
 namespace fs = std::filesystem;
 
-TEST_CASE("a store of another log is set aside and made anew", "[store]") {
+TEST_CASE("a store of another log is set aside and made anew") {
     EdgeFixture f;
     f.put(1, "m1");
     f.part().advance(Source::notifications, 2, at(1));
@@ -40,7 +40,7 @@ TEST_CASE("a store of another log is set aside and made anew", "[store]") {
     CHECK(fs::exists(f.dir() / "edge.set-aside-2" / "CURRENT"));
 }
 
-TEST_CASE("a store of another layout is set aside and made anew", "[store]") {
+TEST_CASE("a store of another layout is set aside and made anew") {
     EdgeFixture f;
     f.put(1, "m1");
     f.commit();
@@ -51,7 +51,7 @@ TEST_CASE("a store of another layout is set aside and made anew", "[store]") {
     CHECK(fs::exists(f.dir() / "edge.set-aside-1"));
 }
 
-TEST_CASE("a directory in use is a conflict, and stays as it is", "[store]") {
+TEST_CASE("a directory in use is a conflict, and stays as it is") {
     EdgeFixture f;
     f.put(1, "m1");
     f.commit();
@@ -85,7 +85,7 @@ TEST_CASE("a directory in use is a conflict, and stays as it is", "[store]") {
     CHECK(f.drain() == "m1");
 }
 
-TEST_CASE("a directory that cannot be made or written is unavailable, with its path", "[store]") {
+TEST_CASE("a directory that cannot be made or written is unavailable, with its path") {
     const beckon::test::TempDir dir;
     EdgeStoreOptions options;
     options.log_id = "log-1";
@@ -142,7 +142,7 @@ void damage(const fs::path& directory, Damage how) {
 
 }  // namespace
 
-TEST_CASE("a store whose files are damaged is set aside, and the log says why", "[store]") {
+TEST_CASE("a store whose files are damaged is set aside, and the log says why") {
     const auto how =
         GENERATE(Damage::manifest, Damage::manifest_cut, Damage::manifest_gone, Damage::current,
                  Damage::current_gone, Damage::table, Damage::table_gone);
@@ -169,7 +169,7 @@ TEST_CASE("a store whose files are damaged is set aside, and the log says why", 
     CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-2"));
 }
 
-TEST_CASE("a store that looks damaged and is in use stays where it is", "[store]") {
+TEST_CASE("a store that looks damaged and is in use stays where it is") {
     EdgeFixture f;
     f.put(1, "m1");
     f.commit();
@@ -181,7 +181,7 @@ TEST_CASE("a store that looks damaged and is in use stays where it is", "[store]
     CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-1"));
 }
 
-TEST_CASE("of the stores that were set aside the newest two stay", "[store]") {
+TEST_CASE("of the stores that were set aside the newest two stay") {
     EdgeFixture f;
     for (int i = 1; i <= 4; ++i) {
         f.close();

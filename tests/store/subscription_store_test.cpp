@@ -54,7 +54,7 @@ struct View {
 
 }  // namespace
 
-TEST_CASE("the view distinguishes an unknown client from an unknown channel", "[store]") {
+TEST_CASE("the view distinguishes an unknown client from an unknown channel") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid);
@@ -68,7 +68,7 @@ TEST_CASE("the view distinguishes an unknown client from an unknown channel", "[
     CHECK(v.store->find(uaid, channel_of("c1")).value()->router_type == core::RouterType::webpush);
 }
 
-TEST_CASE("lookups see committed rows, across a restart too", "[store]") {
+TEST_CASE("lookups see committed rows, across a restart too") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid, R"({"token":"x"})");
@@ -89,7 +89,7 @@ TEST_CASE("lookups see committed rows, across a restart too", "[store]") {
     CHECK(v.store->checkpoint(v.home(uaid))->caught_up == at(3));
 }
 
-TEST_CASE("records that were folded and not committed are folded again after a crash", "[store]") {
+TEST_CASE("records that were folded and not committed are folded again after a crash") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid);
@@ -99,7 +99,7 @@ TEST_CASE("records that were folded and not committed are folded again after a c
     CHECK_FALSE(v.store->checkpoint(v.home(uaid)));
 }
 
-TEST_CASE("a commit of the view is due when much has collected", "[store]") {
+TEST_CASE("a commit of the view is due when much has collected") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid);
@@ -110,7 +110,7 @@ TEST_CASE("a commit of the view is due when much has collected", "[store]") {
     CHECK_FALSE(v.store->commit_due());
 }
 
-TEST_CASE("a channel without its client is dead for every reader of the view", "[store]") {
+TEST_CASE("a channel without its client is dead for every reader of the view") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_channel(uaid, "c1");
@@ -124,7 +124,7 @@ TEST_CASE("a channel without its client is dead for every reader of the view", "
     CHECK(v.store->digest() != dead);
 }
 
-TEST_CASE("the channels of a client are counted up to a bound, removed ones too", "[store]") {
+TEST_CASE("the channels of a client are counted up to a bound, removed ones too") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid);
@@ -146,7 +146,7 @@ TEST_CASE("the channels of a client are counted up to a bound, removed ones too"
     CHECK(limit.left({.living = 9, .rows = 9}) == 0);
 }
 
-TEST_CASE("a dead token ends its client, and no client that has another one", "[store]") {
+TEST_CASE("a dead token ends its client, and no client that has another one") {
     View v;
     const auto uaid = uaid_of("client-1");
     const auto publish_gone = [&](std::string_view token) {
@@ -172,7 +172,7 @@ TEST_CASE("a dead token ends its client, and no client that has another one", "[
     CHECK(v.store->find(uaid, channel_of("c1")).value()->channel_known);
 }
 
-TEST_CASE("a view that is folded anew has the same clients after a token's end", "[store]") {
+TEST_CASE("a view that is folded anew has the same clients after a token's end") {
     View live;
     View anew;
     const auto uaid = uaid_of("client-1");
@@ -190,7 +190,7 @@ TEST_CASE("a view that is folded anew has the same clients after a token's end",
     CHECK(live.store->digest() == anew.store->digest());
 }
 
-TEST_CASE("read barriers, leases and unknown records change nothing in the view", "[store]") {
+TEST_CASE("read barriers, leases and unknown records change nothing in the view") {
     View v;
     const auto before = v.store->digest();
     CHECK(v.store->fold(0, core::BarrierRecord{.node = "n"}, at(0)));
@@ -200,7 +200,7 @@ TEST_CASE("read barriers, leases and unknown records change nothing in the view"
     CHECK(v.store->digest() == before);
 }
 
-TEST_CASE("clearing one partition of the view leaves the others", "[store]") {
+TEST_CASE("clearing one partition of the view leaves the others") {
     View v;
     const auto here = uaid_of("client-1");
     auto there = uaid_of("client-2");
@@ -220,7 +220,7 @@ TEST_CASE("clearing one partition of the view leaves the others", "[store]") {
     CHECK_FALSE(v.store->find(here, channel_of("c1")).value()->channel_known);
 }
 
-TEST_CASE("a view of another partition count is set aside", "[store]") {
+TEST_CASE("a view of another partition count is set aside") {
     View v;
     v.put_client(uaid_of("client-1"));
     REQUIRE(v.store->commit());
@@ -231,7 +231,7 @@ TEST_CASE("a view of another partition count is set aside", "[store]") {
     CHECK(std::filesystem::exists(v.dir / "view.set-aside-1"));
 }
 
-TEST_CASE("other threads look up while one folds", "[store]") {
+TEST_CASE("other threads look up while one folds") {
     View v;
     std::atomic<int> committed = 0;
     std::atomic<bool> wrong = false;

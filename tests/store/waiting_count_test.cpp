@@ -35,7 +35,7 @@ Counted count(EdgeFixture& f, std::int64_t now_s, std::size_t rows_max = 1000) {
 
 }  // namespace
 
-TEST_CASE("waiting messages are counted, and the oldest is dated", "[store]") {
+TEST_CASE("waiting messages are counted, and the oldest is dated") {
     EdgeFixture f;
     CHECK(count(f, 10).messages == 0);
     CHECK_FALSE(count(f, 10).oldest);
@@ -48,7 +48,7 @@ TEST_CASE("waiting messages are counted, and the oldest is dated", "[store]") {
     CHECK(count(f, 10).oldest == at(5));
 }
 
-TEST_CASE("a message that is finished, replaced or expired does not wait", "[store]") {
+TEST_CASE("a message that is finished, replaced or expired does not wait") {
     EdgeFixture f;
     f.put(1, "short", {.ttl_s = 20});
     f.put(2, "acked");
@@ -64,7 +64,7 @@ TEST_CASE("a message that is finished, replaced or expired does not wait", "[sto
     CHECK(count(f, 30).oldest == at(4));
 }
 
-TEST_CASE("a count in pieces sees each row once", "[store]") {
+TEST_CASE("a count in pieces sees each row once") {
     EdgeFixture f;
     for (int i = 0; i < 25; ++i) f.put(i, "m" + std::to_string(i));
     f.commit();
@@ -76,8 +76,7 @@ TEST_CASE("a count in pieces sees each row once", "[store]") {
 }
 
 // Verified to fail when only the rows that wait are counted: two pieces see all.
-TEST_CASE("rows that are deleted and not compacted yet are stepped over a piece at a time",
-          "[store]") {
+TEST_CASE("rows that are deleted and not compacted yet are stepped over a piece at a time") {
     EdgeFixture f;
     constexpr int kAll = 400;
     constexpr std::size_t kPiece = 10;
@@ -95,7 +94,7 @@ TEST_CASE("rows that are deleted and not compacted yet are stepped over a piece 
     CHECK(counted.steps >= kAll / (3 * kPiece));
 }
 
-TEST_CASE("another partition's messages are not counted", "[store]") {
+TEST_CASE("another partition's messages are not counted") {
     EdgeFixture f;
     f.put(1, "m1");
     f.commit();

@@ -44,7 +44,7 @@ void turn_of(const char* name, core::Duration span, void (*wait)()) {
 
 }  // namespace
 
-TEST_CASE("turns within their bound are no fault", "[turn]") {
+TEST_CASE("turns within their bound are no fault") {
     for (const auto* name : {"edge-0", "log-writer"}) {
         turn_of(name, test::kTurnMost / 4, wait_for_descriptors);
         turn_of(name, test::kTurnMost / 4, wait_for_condition);

@@ -9,7 +9,7 @@
 using namespace beckon;
 namespace fs = std::filesystem;
 
-TEST_CASE("the command that runs the binary again", "[app]") {
+TEST_CASE("the command that runs the binary again") {
     const test::TempDir place;
     const fs::path root = place.path();
     for (const auto* directory : {"build/release", "usr/bin", "other"}) {

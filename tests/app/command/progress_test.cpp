@@ -24,7 +24,7 @@ struct Screen {
 
 }  // namespace
 
-TEST_CASE("on a terminal one line is drawn again, and removed at the end", "[progress]") {
+TEST_CASE("on a terminal one line is drawn again, and removed at the end") {
     Screen screen;
     {
         Progress progress{"importing", "bytes", 2'000'000, screen.output(true)};
@@ -43,7 +43,7 @@ TEST_CASE("on a terminal one line is drawn again, and removed at the end", "[pro
     CHECK(screen.written == "\r\033[K");
 }
 
-TEST_CASE("elsewhere a line comes every ten seconds", "[progress]") {
+TEST_CASE("elsewhere a line comes every ten seconds") {
     Screen screen;
     {
         Progress progress{"verifying", "rows", 1'000, screen.output(false)};
@@ -57,7 +57,7 @@ TEST_CASE("elsewhere a line comes every ten seconds", "[progress]") {
           "verifying: 19 %, 190 of 1,000 rows, 86 s left\n");
 }
 
-TEST_CASE("without a total the number alone is shown, and long times in minutes", "[progress]") {
+TEST_CASE("without a total the number alone is shown, and long times in minutes") {
     Screen screen;
     Progress open{"reading", "records", 0, screen.output(false)};
     Progress long_one{"reading", "records", 1'000, screen.output(false)};

@@ -7,7 +7,7 @@
 
 using namespace beckon::app;
 
-TEST_CASE("tables of a file become dotted names with their lines", "[config]") {
+TEST_CASE("tables of a file become dotted names with their lines") {
     const beckon::test::TempDir directory;
     const auto file = directory / "beckon.toml";
     std::ofstream{file} << "partitions = 4\n[edge]\nport = 1234\n[kafka.librdkafka]\n"
@@ -26,7 +26,7 @@ TEST_CASE("tables of a file become dotted names with their lines", "[config]") {
     CHECK(sources.at("edge.port") == file.string() + ":3");
 }
 
-TEST_CASE("the faults of a file come in its order", "[config]") {
+TEST_CASE("the faults of a file come in its order") {
     const beckon::test::TempDir directory;
     const auto file = directory / "beckon.toml";
     std::ofstream{file} << "tiers = 1\n[retry]\nport = \"x\"\nhots = \"a\"\n[edge]\nzoom = 1\n"
@@ -41,7 +41,7 @@ TEST_CASE("the faults of a file come in its order", "[config]") {
     CHECK(places == std::vector{line(1), line(3), line(4), line(6), line(8), line(9)});
 }
 
-TEST_CASE("a file that is missing or not TOML is named", "[config]") {
+TEST_CASE("a file that is missing or not TOML is named") {
     const beckon::test::TempDir directory;
     const auto missing = read_config_file(directory / "none.toml");
     REQUIRE_FALSE(missing.has_value());
@@ -52,7 +52,7 @@ TEST_CASE("a file that is missing or not TOML is named", "[config]") {
     CHECK_THAT(bad.error().message, Catch::Contains("bad.toml:1: not TOML"));
 }
 
-TEST_CASE("a directory is no config file", "[config]") {
+TEST_CASE("a directory is no config file") {
     const beckon::test::TempDir directory;
     const auto read = read_config_file(directory.path());
     REQUIRE_FALSE(read.has_value());

@@ -11,8 +11,7 @@ using namespace beckon::app;
 using beckon::test::fault_of;
 using namespace std::chrono_literals;
 
-TEST_CASE("later sources win over earlier ones, and each value knows where it came from",
-          "[config]") {
+TEST_CASE("later sources win over earlier ones, and each value knows where it came from") {
     Config config;
     Sources sources;
     const auto faults = apply({{"edge.port", "1000", "beckon.toml:2"},
@@ -28,7 +27,7 @@ TEST_CASE("later sources win over earlier ones, and each value knows where it ca
     CHECK_THAT(print_config(config, sources), Catch::Contains("\nhost = \"127.0.0.1\"  # default"));
 }
 
-TEST_CASE("an unknown option names the nearest known one", "[config]") {
+TEST_CASE("an unknown option names the nearest known one") {
     CHECK(fault_of({{"edge.prot", "1", "beckon.toml:3"}}) ==
           "beckon.toml:3: unknown option 'edge.prot'; did you mean 'edge.port'?");
     CHECK(fault_of({{"zzzzzzzzzzzz", "1", "beckon.toml:3"}}) ==
@@ -38,7 +37,7 @@ TEST_CASE("an unknown option names the nearest known one", "[config]") {
           "own");
 }
 
-TEST_CASE("the error about a value names the allowed values", "[config]") {
+TEST_CASE("the error about a value names the allowed values") {
     CHECK(fault_of({{"edge.port", "70000", "--edge-port"}}) ==
           "--edge-port: edge.port = '70000': not a whole number from 0 to 65535 (allowed: 0 to "
           "65535)");
@@ -54,7 +53,7 @@ TEST_CASE("the error about a value names the allowed values", "[config]") {
     CHECK_THAT(fault_of({{"endpoint.tls_key", "key.pem", "x"}}), Catch::Contains("give both"));
 }
 
-TEST_CASE("an address of others that can be none is refused", "[config]") {
+TEST_CASE("an address of others that can be none is refused") {
     const auto fault = [](const char* name, const std::string& text) {
         return fault_of({{name, text, "x"}});
     };
@@ -72,7 +71,7 @@ TEST_CASE("an address of others that can be none is refused", "[config]") {
     CHECK(fault("console.retry_urls", "http://retry:8081,https://other").empty());
 }
 
-TEST_CASE("an origin that no browser sends is refused", "[config]") {
+TEST_CASE("an origin that no browser sends is refused") {
     const auto fault = [](const std::string& text) {
         return fault_of({{"edge.allowed_origins", text, "x"}});
     };
@@ -85,8 +84,7 @@ TEST_CASE("an origin that no browser sends is refused", "[config]") {
     CHECK(fault("https://app.example.org:8443, null, moz-extension://1b2c-3d").empty());
 }
 
-TEST_CASE("an origin is kept as senders' URL parsers write it, without its scheme's own port",
-          "[config]") {
+TEST_CASE("an origin is kept as senders' URL parsers write it, without its scheme's own port") {
     for (const auto& [text, kept] : std::vector<std::pair<std::string, std::string>>{
              {"https://push.example.org:443/", "https://push.example.org"},
              {"http://push.example.org:80", "http://push.example.org"},
@@ -104,7 +102,7 @@ TEST_CASE("an origin is kept as senders' URL parsers write it, without its schem
     }
 }
 
-TEST_CASE("an origin that no sender can use is refused and says why", "[config]") {
+TEST_CASE("an origin that no sender can use is refused and says why") {
     for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
              {"https://p\xc3\xbcsh.example", "as DNS has it (xn--"},
              {"https://push.example:99999", "from 1 to 65535"},
@@ -128,7 +126,7 @@ TEST_CASE("an origin that no sender can use is refused and says why", "[config]"
     }
 }
 
-TEST_CASE("all faults are reported, not only the first", "[config]") {
+TEST_CASE("all faults are reported, not only the first") {
     Config config;
     Sources sources;
     const auto faults = apply(
@@ -136,7 +134,7 @@ TEST_CASE("all faults are reported, not only the first", "[config]") {
     CHECK(faults.size() == 3);
 }
 
-TEST_CASE("proxy_protocol needs trusted_proxies", "[config]") {
+TEST_CASE("proxy_protocol needs trusted_proxies") {
     Config config = defaults_of(Reader::edge);
     config.endpoint.public_url = "https://push.example.org";
     config.edge.proxy_protocol = true;
@@ -147,7 +145,7 @@ TEST_CASE("proxy_protocol needs trusted_proxies", "[config]") {
     CHECK(faults_of(config, Reader::edge).empty());
 }
 
-TEST_CASE("a console that others reach needs a token, and a tool beside it does not", "[config]") {
+TEST_CASE("a console that others reach needs a token, and a tool beside it does not") {
     for (const auto reader : {Reader::console, Reader::standalone}) {
         Config config = defaults_of(reader);
         config.kafka.bootstrap_servers = reader == Reader::console ? "kafka:9092" : "";
@@ -162,7 +160,7 @@ TEST_CASE("a console that others reach needs a token, and a tool beside it does 
     CHECK(faults_of(config, Reader::running).empty());
 }
 
-TEST_CASE("a broker's address that cannot be one is refused", "[config]") {
+TEST_CASE("a broker's address that cannot be one is refused") {
     const auto faults = [](const std::string& servers) {
         Config config = defaults_of(Reader::retry);
         config.kafka.bootstrap_servers = servers;
@@ -188,7 +186,7 @@ TEST_CASE("a broker's address that cannot be one is refused", "[config]") {
     CHECK(faults("kafka:1,,9092") == 2);
 }
 
-TEST_CASE("a setting has an effect on the commands that read it", "[config]") {
+TEST_CASE("a setting has an effect on the commands that read it") {
     CHECK_FALSE(has_effect("kafka.servers", Reader::standalone));
     CHECK_FALSE(has_effect("partitions", Reader::edge));
     CHECK(has_effect("partitions", Reader::topics));
@@ -197,7 +195,7 @@ TEST_CASE("a setting has an effect on the commands that read it", "[config]") {
     CHECK(has_effect("kafka.librdkafka.sasl.password", Reader::keys));
 }
 
-TEST_CASE("a setting that nothing with this log reads is without effect there", "[config]") {
+TEST_CASE("a setting that nothing with this log reads is without effect there") {
     for (const auto* name :
          {"kafka.acks", "edge.zone", "console.retry_urls", "retry.max_runtime"}) {
         CAPTURE(name);
@@ -213,7 +211,7 @@ TEST_CASE("a setting that nothing with this log reads is without effect there", 
     }
 }
 
-TEST_CASE("a public URL must be given wherever others could not use the address", "[config]") {
+TEST_CASE("a public URL must be given wherever others could not use the address") {
     const auto fault = [](const std::vector<RawValue>& values, Reader reader) {
         Config config = defaults_of(reader);
         Sources sources;
@@ -233,7 +231,7 @@ TEST_CASE("a public URL must be given wherever others could not use the address"
     }
 }
 
-TEST_CASE("the defaults of two roles on one host do not collide", "[config]") {
+TEST_CASE("the defaults of two roles on one host do not collide") {
     const auto endpoint = defaults_of(Reader::endpoint);
     const auto edge = defaults_of(Reader::edge);
     CHECK(endpoint.data != edge.data);

@@ -10,7 +10,7 @@
 
 using namespace beckon::app;
 
-TEST_CASE("the output of config print is TOML that gives the same configuration", "[config]") {
+TEST_CASE("the output of config print is TOML that gives the same configuration") {
     const beckon::test::TempDir directory;
     Config config;
     Sources sources;
@@ -29,7 +29,7 @@ TEST_CASE("the output of config print is TOML that gives the same configuration"
     CHECK(print_config(again, sources) == print_config(config, sources));
 }
 
-TEST_CASE("secrets are masked, and a warning names the promise that is given up", "[config]") {
+TEST_CASE("secrets are masked, and a warning names the promise that is given up") {
     Config config;
     Sources sources;
     CHECK(
@@ -41,7 +41,7 @@ TEST_CASE("secrets are masked, and a warning names the promise that is given up"
     CHECK_THAT(text, Catch::Contains("gives up the promise of a 201 for a power loss"));
 }
 
-TEST_CASE("a setting for tests is in no reference, and is printed where it is set", "[config]") {
+TEST_CASE("a setting for tests is in no reference, and is printed where it is set") {
     Config config;
     Sources sources;
     CHECK_THAT(config_reference(), !Catch::Contains("`test."));
@@ -51,7 +51,7 @@ TEST_CASE("a setting for tests is in no reference, and is printed where it is se
                Catch::Contains("[test]\nhello_timeout = \"7s\"  # x"));
 }
 
-TEST_CASE("the committed reference of all options agrees with the code", "[config]") {
+TEST_CASE("the committed reference of all options agrees with the code") {
     std::ifstream file{BECKON_SOURCE_DIR "/docs/configuration.md"};
     const std::string committed{std::istreambuf_iterator<char>{file}, {}};
     const auto wanted = config_reference();

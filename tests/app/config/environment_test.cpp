@@ -10,7 +10,7 @@ using namespace beckon::app;
 using beckon::test::fault_of;
 using namespace std::chrono_literals;
 
-TEST_CASE("the environment is read by the names of the settings", "[config]") {
+TEST_CASE("the environment is read by the names of the settings") {
     Config config;
     const char* const environment[] = {"PATH=/bin", "BECKON_EDGE_PING_INTERVAL=7s",
                                        "BECKON_CONFIG=beckon.toml", nullptr};
@@ -22,7 +22,7 @@ TEST_CASE("the environment is read by the names of the settings", "[config]") {
     CHECK(config.edge.ping_interval == 7s);
 }
 
-TEST_CASE("a variable that is no setting is named and ignored", "[config]") {
+TEST_CASE("a variable that is no setting is named and ignored") {
     Config config;
     const char* const environment[] = {"BECKON_EGDE_PORT=1", nullptr};
     const auto read = read_environment(environment, settings_of(config));
@@ -31,8 +31,7 @@ TEST_CASE("a variable that is no setting is named and ignored", "[config]") {
     CHECK_THAT(read.ignored[0].what, Catch::Contains("did you mean 'BECKON_EDGE_PORT'?"));
 }
 
-TEST_CASE("variables that Kubernetes sets for a service of that name do not stop a start",
-          "[config]") {
+TEST_CASE("variables that Kubernetes sets for a service of that name do not stop a start") {
     Config config;
     const char* const environment[] = {"BECKON_EDGE_PORT=tcp://10.0.0.1:8080",
                                        "BECKON_EDGE_SERVICE_HOST=10.0.0.1",
@@ -46,7 +45,7 @@ TEST_CASE("variables that Kubernetes sets for a service of that name do not stop
     }
 }
 
-TEST_CASE("a secret for librdkafka comes from a variable or a file", "[config]") {
+TEST_CASE("a secret for librdkafka comes from a variable or a file") {
     const beckon::test::TempDir directory;
     std::ofstream{directory / "password"} << "hunter2\n";
     const std::string file =
@@ -67,7 +66,7 @@ TEST_CASE("a secret for librdkafka comes from a variable or a file", "[config]")
                Catch::Contains("cannot read /does/not/exist"));
 }
 
-TEST_CASE("the console's token of the image is no unknown name", "[config]") {
+TEST_CASE("the console's token of the image is no unknown name") {
     Config config;
     const char* const environment[] = {"BECKON_CONSOLE_TOKEN=a token of the test", nullptr};
     const auto read = read_environment(environment, settings_of(config));
@@ -75,7 +74,7 @@ TEST_CASE("the console's token of the image is no unknown name", "[config]") {
     CHECK_THAT(read.ignored[0].what, Catch::Contains("console.token_file"));
 }
 
-TEST_CASE("an empty variable counts as unset for settings of every type", "[config]") {
+TEST_CASE("an empty variable counts as unset for settings of every type") {
     Config config;
     std::vector<std::string> texts{"BECKON_CONFIG=", "BECKON_CONSOLE_TOKEN=", "BECKON_UNKNOWN=",
                                    "BECKON_KAFKA_LIBRDKAFKA_SASL_PASSWORD="};

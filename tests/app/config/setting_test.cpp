@@ -16,7 +16,7 @@ std::string set(const Setting& setting, const char* text) {
 
 }  // namespace
 
-TEST_CASE("durations and sizes have units, and anything else is refused", "[config]") {
+TEST_CASE("durations and sizes have units, and anything else is refused") {
     CHECK(parse_duration("300ms").value() == 300ms);
     CHECK(parse_duration("2min").value() == 120s);
     CHECK(parse_duration("7d").value() == 168h);
@@ -32,7 +32,7 @@ TEST_CASE("durations and sizes have units, and anything else is refused", "[conf
     CHECK(bytes_text(128U << 20) == "128MiB");
 }
 
-TEST_CASE("every setting takes back the text that it shows", "[config]") {
+TEST_CASE("every setting takes back the text that it shows") {
     Config config;
     for (const auto& setting : settings_of(config)) {
         CAPTURE(setting.name);
@@ -44,7 +44,7 @@ TEST_CASE("every setting takes back the text that it shows", "[config]") {
     }
 }
 
-TEST_CASE("a bool takes only true and false", "[config]") {
+TEST_CASE("a bool takes only true and false") {
     bool value = false;
     const auto setting = bool_setting("x", value, "help");
     CHECK(set(setting, "true") == "true");

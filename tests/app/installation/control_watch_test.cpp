@@ -4,7 +4,7 @@
 
 using namespace beckon;
 
-TEST_CASE("a process ends, once, when the topic control names another log", "[app]") {
+TEST_CASE("a process ends, once, when the topic control names another log") {
     ops::Health health;
     health.set_ready("process", true);
     int ended = 0;

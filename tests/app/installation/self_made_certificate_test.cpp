@@ -38,7 +38,7 @@ struct Made {
 
 }  // namespace
 
-TEST_CASE("a self-made certificate stays the same until a name is missing", "[cli]") {
+TEST_CASE("a self-made certificate stays the same until a name is missing") {
     Made made;
     const auto first = made.use();
     CHECK(made.config.endpoint.tls_certificate == made.config.data / "tls" / "certificate.pem");
@@ -54,7 +54,7 @@ TEST_CASE("a self-made certificate stays the same until a name is missing", "[cl
     CHECK(made.use() == second);
 }
 
-TEST_CASE("a self-made certificate whose key a power cut has torn is made anew", "[cli]") {
+TEST_CASE("a self-made certificate whose key a power cut has torn is made anew") {
     Made made;
     const auto first = made.use();
     const auto key = made.config.data / "tls" / "key.pem";
@@ -67,7 +67,7 @@ TEST_CASE("a self-made certificate whose key a power cut has torn is made anew",
     CHECK(net::check({*made.config.endpoint.tls_certificate, key}));
 }
 
-TEST_CASE("a self-made certificate that expires soon is renewed at a start", "[cli]") {
+TEST_CASE("a self-made certificate that expires soon is renewed at a start") {
     Made made;
     made.use();
     const auto tls = made.config.data / "tls";

@@ -33,14 +33,14 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("topics that are as they were made say nothing", "[app]") {
+TEST_CASE("topics that are as they were made say nothing") {
     World world{"endpoint"};
     CHECK(world.warning().empty());
     CHECK(world.wrong() == 0);
     CHECK(world.health.report().ready);
 }
 
-TEST_CASE("a setting that a promise rests on is a warning until it is set right", "[app]") {
+TEST_CASE("a setting that a promise rests on is a warning until it is set right") {
     World world{"endpoint"};
     auto& retention = world.topics.at(Topic::kNotifications).settings.at("retention.ms");
     const auto before = std::exchange(retention, "600000");
@@ -54,14 +54,13 @@ TEST_CASE("a setting that a promise rests on is a warning until it is set right"
     CHECK(world.wrong() == 0);
 }
 
-TEST_CASE("a setting that no promise rests on is the operator's choice", "[app]") {
+TEST_CASE("a setting that no promise rests on is the operator's choice") {
     World world{"edge"};
     world.topics.at(Topic::kNotifications).settings["segment.ms"] = "1000";
     CHECK(world.warning().empty());
 }
 
-TEST_CASE("a topic that is gone ends the readiness of a role that needs it, and of no other",
-          "[app]") {
+TEST_CASE("a topic that is gone ends the readiness of a role that needs it, and of no other") {
     World endpoint{"endpoint"};
     endpoint.topics.erase(Topic::kNotifications);
     CHECK(endpoint.warning() == "log topics are gone: p.notifications");
@@ -80,7 +79,7 @@ TEST_CASE("a topic that is gone ends the readiness of a role that needs it, and 
     CHECK(endpoint.health.report().ready);
 }
 
-TEST_CASE("a topic that one look misses is not gone yet", "[app]") {
+TEST_CASE("a topic that one look misses is not gone yet") {
     World world{"endpoint"};
     auto without = world.topics;
     without.erase(Topic::kNotifications);

@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using app::ClockWatch;
 
-TEST_CASE("a wall clock that is set is noticed once, forwards and backwards", "[app][clock]") {
+TEST_CASE("a wall clock that is set is noticed once, forwards and backwards") {
     test::ManualClock clock;
     ClockWatch watch{clock};
     CHECK_FALSE(watch.poll());
@@ -21,7 +21,7 @@ TEST_CASE("a wall clock that is set is noticed once, forwards and backwards", "[
     CHECK(watch.poll() == core::Duration{-24h});
 }
 
-TEST_CASE("a host's clock far from the log's is a warning that names both", "[app][clock]") {
+TEST_CASE("a host's clock far from the log's is a warning that names both") {
     CHECK(app::clock_warning(0s).empty());
     CHECK(app::clock_warning(59s).empty());
     CHECK(app::clock_warning(-59s).empty());
@@ -29,7 +29,7 @@ TEST_CASE("a host's clock far from the log's is a warning that names both", "[ap
     CHECK(app::clock_warning(-61s).find("61 s behind the log's time") != std::string::npos);
 }
 
-TEST_CASE("a clock that is kept right by small corrections is not worth a line", "[app][clock]") {
+TEST_CASE("a clock that is kept right by small corrections is not worth a line") {
     test::ManualClock clock;
     ClockWatch watch{clock};
     for (int i = 0; i < 100; ++i) {

@@ -49,8 +49,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a data directory whose holder was just killed is taken, and one in use is refused",
-          "[process]") {
+TEST_CASE("a data directory whose holder was just killed is taken, and one in use is refused") {
     const test::TempDir directory;
     const Holder holder{directory.path()};
     CHECK_THROWS_WITH(

@@ -28,7 +28,7 @@ std::string logged(const Act& act) {
 
 }  // namespace
 
-TEST_CASE("a disk that fills is logged once each way", "[app]") {
+TEST_CASE("a disk that fills is logged once each way") {
     const test::ManualClock clock;
     HostWatch watch{clock, "data", {}};
     const auto at = [&](double free) { return logged([&] { watch.disk(free, 100e9); }); };
@@ -41,7 +41,7 @@ TEST_CASE("a disk that fills is logged once each way", "[app]") {
     CHECK_THAT(at(1e6), Catch::Contains("disk_filling"));
 }
 
-TEST_CASE("a certificate that ends soon is logged once a day", "[app]") {
+TEST_CASE("a certificate that ends soon is logged once a day") {
     const test::TempDir directory;
     const auto file = directory.path() / "certificate.pem";
     test::write_certificate(file, directory.path() / "key.pem", "push.example.org");

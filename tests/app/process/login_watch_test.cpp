@@ -27,7 +27,7 @@ void write(const std::string& file, const std::string& text) { std::ofstream{fil
 
 }  // namespace
 
-TEST_CASE("a login at Kafka that changes in its file is renewed, once", "[app]") {
+TEST_CASE("a login at Kafka that changes in its file is renewed, once") {
     const test::TempDir directory;
     const auto file = (directory / "password").string();
     write(file, "one\n");
@@ -47,7 +47,7 @@ TEST_CASE("a login at Kafka that changes in its file is renewed, once", "[app]")
     CHECK(logged(watch).empty());
 }
 
-TEST_CASE("a certificate for Kafka that changes on the disk asks for a restart", "[app]") {
+TEST_CASE("a certificate for Kafka that changes on the disk asks for a restart") {
     const test::TempDir directory;
     const auto file = (directory / "certificate.pem").string();
     write(file, "the first one");

@@ -25,7 +25,7 @@ bool soon(const Condition& condition) {
 
 }  // namespace
 
-TEST_CASE("a reload that hangs holds nobody up, and another one follows it", "[process]") {
+TEST_CASE("a reload that hangs holds nobody up, and another one follows it") {
     std::atomic<int> begun = 0;
     std::counting_semaphore<> disk{0};
     app::Reloads reloads{[&] {
@@ -40,7 +40,7 @@ TEST_CASE("a reload that hangs holds nobody up, and another one follows it", "[p
     CHECK(soon([&] { return begun == 2; }));
 }
 
-TEST_CASE("a reload that throws ends no process", "[process]") {
+TEST_CASE("a reload that throws ends no process") {
     std::atomic<int> begun = 0;
     app::Reloads reloads{[&] {
         ++begun;

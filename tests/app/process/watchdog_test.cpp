@@ -50,7 +50,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a supervisor hears every second of a process that is live", "[app]") {
+TEST_CASE("a supervisor hears every second of a process that is live") {
     const test::TempDir directory;
     const auto name = GENERATE_REF(values<std::string>(
         {(directory.path() / "notify").string(), "@" + directory.path().string()}));
@@ -60,7 +60,7 @@ TEST_CASE("a supervisor hears every second of a process that is live", "[app]") 
     for (int i = 0; i < 3; ++i) CHECK(supervisor.next(10s) == "WATCHDOG=1");
 }
 
-TEST_CASE("a supervisor hears nothing while a loop hangs", "[app]") {
+TEST_CASE("a supervisor hears nothing while a loop hangs") {
     const test::TempDir directory;
     const auto name = (directory.path() / "notify").string();
     const Supervisor supervisor{name};
@@ -72,7 +72,7 @@ TEST_CASE("a supervisor hears nothing while a loop hangs", "[app]") {
     CHECK(supervisor.next(10s) == "WATCHDOG=1");
 }
 
-TEST_CASE("without a supervisor, or with one that is gone, nothing happens", "[app]") {
+TEST_CASE("without a supervisor, or with one that is gone, nothing happens") {
     const ops::Health health;
     const app::Watchdog none{health, ""};
     const app::Watchdog gone{health, "/nowhere/notify"};

@@ -7,20 +7,20 @@
 using namespace beckon::console;
 using Urls = std::vector<std::string>;
 
-TEST_CASE("a pattern for every edge gives a URL for each edge of the cluster", "[console]") {
+TEST_CASE("a pattern for every edge gives a URL for each edge of the cluster") {
     const Urls patterns{"ws://*:8080/"};
     CHECK(canary_urls(patterns, {}).empty());
     CHECK(canary_urls(patterns, {"10.0.0.1:8081", "edge-2:8081", "[fd00::1]:8081"}) ==
           Urls{"ws://10.0.0.1:8080/", "ws://edge-2:8080/", "ws://[fd00::1]:8080/"});
 }
 
-TEST_CASE("an edge that is named is tried once, whether the cluster has it or not", "[console]") {
+TEST_CASE("an edge that is named is tried once, whether the cluster has it or not") {
     CHECK(canary_urls({"wss://push.example.org/"}, {}) == Urls{"wss://push.example.org/"});
     CHECK(canary_urls({"ws://a:8080/", "ws://*:8080/"}, {"a:8081", "b:8081", "b:8082", ""}) ==
           Urls{"ws://a:8080/", "ws://b:8080/"});
 }
 
-TEST_CASE("a push goes to the origin that is given, with the endpoint's own path", "[console]") {
+TEST_CASE("a push goes to the origin that is given, with the endpoint's own path") {
     const std::string endpoint = "https://push.example.org/wpush/v1/token";
     const auto targets = canary_targets({"ws://*:8080/", "http://proxy:8082/"});
     CHECK(targets.edges == Urls{"ws://*:8080/"});
@@ -29,8 +29,7 @@ TEST_CASE("a push goes to the origin that is given, with the endpoint's own path
 }
 
 TEST_CASE(
-    "a text that is neither a WebSocket URL nor an origin is refused, and the error names both",
-    "[console]") {
+    "a text that is neither a WebSocket URL nor an origin is refused, and the error names both") {
     for (const auto* good : {"ws://edge-1:8080/", "wss://*:8443/", "ws://*/"}) {
         CHECK_NOTHROW(canary_targets({good}));
     }

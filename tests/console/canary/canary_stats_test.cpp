@@ -7,7 +7,7 @@ using namespace beckon;
 using namespace beckon::console;
 using namespace std::chrono_literals;
 
-TEST_CASE("percentiles cover the pushes that arrived", "[console]") {
+TEST_CASE("percentiles cover the pushes that arrived") {
     CanaryStats stats{"ws://edge-1:8080/"};
     CHECK(stats.percentile(0.5) == std::nullopt);
     for (int i = 1; i <= 100; ++i) stats.add({.took = i * 1ms});
@@ -18,7 +18,7 @@ TEST_CASE("percentiles cover the pushes that arrived", "[console]") {
     CHECK(stats.percentile(1) == 100ms);
 }
 
-TEST_CASE("the page shows the present state and the last failure", "[console]") {
+TEST_CASE("the page shows the present state and the last failure") {
     CanaryStats stats{"ws://edge-1:8080/"};
     CHECK(stats.json()["state"] == "starting");
     stats.add({.why = "refused"});
@@ -33,7 +33,7 @@ TEST_CASE("the page shows the present state and the last failure", "[console]") 
     CHECK(page["pushes"][1]["ms"] == 1.5);
 }
 
-TEST_CASE("a canary that runs for a year remembers the last hour", "[console]") {
+TEST_CASE("a canary that runs for a year remembers the last hour") {
     CanaryStats stats{"ws://edge-1:8080/"};
     for (std::size_t i = 0; i < 3 * CanaryStats::kPushesMax; ++i) stats.add({.took = 1ms});
     CHECK(stats.json()["pushes"].size() == CanaryStats::kPushesMax);

@@ -34,8 +34,7 @@ std::vector<std::string> edges() {
 
 }  // namespace
 
-TEST_CASE("the page shows how many edges beyond the bound are not tried, until there are fewer",
-          "[console]") {
+TEST_CASE("the page shows how many edges beyond the bound are not tried, until there are fewer") {
     constexpr std::size_t kTooMany = 3;
     const core::SystemClock clock;
     LivePages pages;
@@ -54,7 +53,7 @@ TEST_CASE("the page shows how many edges beyond the bound are not tried, until t
     shows(Canary::kEdgesMax, 0);
 }
 
-TEST_CASE("an edge that fails, leaves the cluster and fails again is told once", "[console]") {
+TEST_CASE("an edge that fails, leaves the cluster and fails again is told once") {
     const core::SystemClock clock;
     LivePages pages;
     ops::Metrics metrics;
@@ -83,7 +82,7 @@ TEST_CASE("an edge that fails, leaves the cluster and fails again is told once",
 }
 
 // A fault here is a race: ThreadSanitizer and AddressSanitizer see it.
-TEST_CASE("a canary ends while its edges report results", "[console]") {
+TEST_CASE("a canary ends while its edges report results") {
     const core::SystemClock clock;
     LivePages pages;
     std::counting_semaphore<> published{0};

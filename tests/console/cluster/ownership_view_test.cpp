@@ -34,7 +34,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("the page shows the home of each partition, and moves under way", "[console]") {
+TEST_CASE("the page shows the home of each partition, and moves under way") {
     Ownership world;
     world.write(encode(cluster::ControllerClaim{.role = "edge", .epoch = 1, .node = kA}));
     world.write(encode(
@@ -59,7 +59,7 @@ TEST_CASE("the page shows the home of each partition, and moves under way", "[co
     CHECK_FALSE(view.reader_of("of-others", 1).dead);
 }
 
-TEST_CASE("a node that goes is gone from the page", "[console]") {
+TEST_CASE("a node that goes is gone from the page") {
     Ownership world;
     world.write(
         encode(cluster::NodeRecord{.role = "retry", .node = kA, .link_url = "", .ready = {}}));
@@ -70,7 +70,7 @@ TEST_CASE("a node that goes is gone from the page", "[console]") {
     REQUIRE(world.wait([&] { return view.roles().empty(); }));
 }
 
-TEST_CASE("the page names links, clients and both nodes of a hand-over", "[console]") {
+TEST_CASE("the page names links, clients and both nodes of a hand-over") {
     cluster::OwnershipFold fold{"edge", 1};
     const auto apply = [&](const core::Record& record) {
         core::RecordView view;
@@ -129,8 +129,7 @@ void write_edge(Ownership& world, core::Timestamp heard) {
 
 }  // namespace
 
-TEST_CASE("the last node of a role that is silent is dead, though no controller removes it",
-          "[console]") {
+TEST_CASE("the last node of a role that is silent is dead, though no controller removes it") {
     Ownership world;
     write_edge(world, world.clock.wall());
     const ShiftedClock later{26s};
@@ -146,7 +145,7 @@ TEST_CASE("the last node of a role that is silent is dead, though no controller 
     CHECK(view.homeless().size() == 1);
 }
 
-TEST_CASE("each endpoint's view is named, and one that is silent is dead", "[console]") {
+TEST_CASE("each endpoint's view is named, and one that is silent is dead") {
     Ownership world;
     for (const auto* host : {"one", "two"}) {
         cluster::ProcessRecord process;
@@ -169,7 +168,7 @@ TEST_CASE("each endpoint's view is named, and one that is silent is dead", "[con
     CHECK(view.views("b.").next.empty());
 }
 
-TEST_CASE("a silence of all processes is no death once the log was read long ago", "[console]") {
+TEST_CASE("a silence of all processes is no death once the log was read long ago") {
     Ownership world;
     ShiftedClock now{0s};
     write_edge(world, now.wall());
@@ -181,7 +180,7 @@ TEST_CASE("a silence of all processes is no death once the log was read long ago
     CHECK_FALSE(view.reader_of("edge", 0).dead);
 }
 
-TEST_CASE("time in which the log could not be read is no silence", "[console]") {
+TEST_CASE("time in which the log could not be read is no silence") {
     Ownership world;
     ShiftedClock now{0s};
     write_edge(world, now.wall());
@@ -206,8 +205,7 @@ TEST_CASE("time in which the log could not be read is no silence", "[console]") 
     CHECK(gone());
 }
 
-TEST_CASE("a node whose process has said that it ended is dead, though its record stands",
-          "[console]") {
+TEST_CASE("a node whose process has said that it ended is dead, though its record stands") {
     Ownership world;
     write_edge(world, world.clock.wall());
     cluster::ProcessRecord ended;
@@ -220,7 +218,7 @@ TEST_CASE("a node whose process has said that it ended is dead, though its recor
     CHECK_FALSE(view.roles()[0].nodes[0].alive);
 }
 
-TEST_CASE("the VAPID keys that send most are summed over the endpoints", "[console]") {
+TEST_CASE("the VAPID keys that send most are summed over the endpoints") {
     Ownership world;
     const auto report = [&](const char* name, double sent, core::Duration later) {
         cluster::ProcessRecord process;
@@ -240,8 +238,7 @@ TEST_CASE("the VAPID keys that send most are summed over the endpoints", "[conso
     CHECK(view.busiest_senders() == std::map<std::string, double>{{"9c2f", 5.0}});
 }
 
-TEST_CASE("the refused POSTs to an endpoint URL are found in the reports of the endpoints",
-          "[console]") {
+TEST_CASE("the refused POSTs to an endpoint URL are found in the reports of the endpoints") {
     Ownership world;
     for (const auto* name : {"a", "b"}) {
         cluster::ProcessRecord process;

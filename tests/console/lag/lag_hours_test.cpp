@@ -25,7 +25,7 @@ LagPage page_at(int seconds, int groups, core::Offset lag) {
 
 }  // namespace
 
-TEST_CASE("the lag of an hour is kept by group and topic, a point each half minute", "[console]") {
+TEST_CASE("the lag of an hour is kept by group and topic, a point each half minute") {
     LagHours hours;
     CHECK(hours.add(page_at(0, 1, 5)));
     CHECK_FALSE(hours.add(page_at(5, 1, 6)));
@@ -37,7 +37,7 @@ TEST_CASE("the lag of an hour is kept by group and topic, a point each half minu
     static_assert(LagHours::kPointsMax * LagHours::kEvery == 1h);
 }
 
-TEST_CASE("groups come late, go, and are bounded", "[console]") {
+TEST_CASE("groups come late, go, and are bounded") {
     LagHours hours;
     hours.add(page_at(0, 1, 1));
     hours.add(page_at(30, 2, 1));

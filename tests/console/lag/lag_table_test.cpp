@@ -40,7 +40,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("a delay topic is known by its name behind the prefix", "[console]") {
+TEST_CASE("a delay topic is known by its name behind the prefix") {
     const auto delay_of = delays_of_tiers({0s, 5s, 60s}, "beckon.");
     CHECK(delay_of({"beckon.retry.1", 7}) == 5s);
     CHECK(delay_of({"beckon.retry.2", 0}) == 60s);
@@ -50,7 +50,7 @@ TEST_CASE("a delay topic is known by its name behind the prefix", "[console]") {
     CHECK(delay_of({"retry.1", 0}) == 0s);
 }
 
-TEST_CASE("the lag in seconds is the age of the first record that waits", "[console]") {
+TEST_CASE("the lag in seconds is the age of the first record that waits") {
     Polls polls;
     polls.poll(0s, 100, 100);
     const auto row = polls.poll(10s, 100, 200);  // 100 came within ten seconds
@@ -61,7 +61,7 @@ TEST_CASE("the lag in seconds is the age of the first record that waits", "[cons
           Approx(15).margin(0.1));  // half of them: at about 5 s
 }
 
-TEST_CASE("a delay topic has no time until it is drained", "[console]") {
+TEST_CASE("a delay topic has no time until it is drained") {
     LagTable table{{.delay_of = [](const auto&) { return 60s; }}};
     for (const auto second : {0, 10}) {
         log::GroupsSnapshot snapshot;
@@ -78,8 +78,7 @@ TEST_CASE("a delay topic has no time until it is drained", "[console]") {
     CHECK(row.drain == std::nullopt);
 }
 
-TEST_CASE("each endpoint has a position of its own, whatever their group has committed",
-          "[console]") {
+TEST_CASE("each endpoint has a position of its own, whatever their group has committed") {
     const auto polled = [](Views views) {
         LagTable table{{.views_of = [views] { return views; }}};
         log::GroupsSnapshot snapshot;
@@ -98,7 +97,7 @@ TEST_CASE("each endpoint has a position of its own, whatever their group has com
     CHECK(polled({"b.endpoint", {}}).contains("b.endpoint"));  // of builds that report none
 }
 
-TEST_CASE("an age from before the first poll is looked up in the log", "[console]") {
+TEST_CASE("an age from before the first poll is looked up in the log") {
     Polls polls;
     CHECK_FALSE(polls.poll(0s, 100, 200).aged);
     const auto wanted = polls.table.wanted(5);
@@ -110,7 +109,7 @@ TEST_CASE("an age from before the first poll is looked up in the log", "[console
     CHECK(polls.table.wanted(5).empty());
 }
 
-TEST_CASE("only the groups of the roles, with the prefix, are Beckon's own", "[console]") {
+TEST_CASE("only the groups of the roles, with the prefix, are Beckon's own") {
     const auto is_own = own_groups("b.");
     for (const auto* name :
          {"b.edge", "b.retry", "b.reliability", "b.endpoint", "b.endpoint/e-1"}) {
@@ -121,8 +120,7 @@ TEST_CASE("only the groups of the roles, with the prefix, are Beckon's own", "[c
     }
 }
 
-TEST_CASE("a group of others has a row, and is neither a metric of status nor a finding",
-          "[console]") {
+TEST_CASE("a group of others has a row, and is neither a metric of status nor a finding") {
     LagTable table{{.is_own = own_groups("b.")}};
     for (const auto now : {0s, 60s}) {
         log::GroupsSnapshot snapshot;
@@ -147,7 +145,7 @@ TEST_CASE("a group of others has a row, and is neither a metric of status nor a 
     CHECK_FALSE(parse_lag_page(to_json(page))->rows[1].own);
 }
 
-TEST_CASE("a poll looks up a bounded number of records", "[console]") {
+TEST_CASE("a poll looks up a bounded number of records") {
     LagTable table;
     log::GroupsSnapshot snapshot;
     for (core::Partition p = 0; p < 50; ++p) {
@@ -160,7 +158,7 @@ TEST_CASE("a poll looks up a bounded number of records", "[console]") {
     CHECK(wanted[0].where.partition == 49);  // the furthest behind first
 }
 
-TEST_CASE("rates, the word and the time to drain follow from the last minute", "[console]") {
+TEST_CASE("rates, the word and the time to drain follow from the last minute") {
     Polls polls;
     polls.poll(0s, 0, 10'000);
     polls.table.learn({kWhere, 0}, at(-600s));
@@ -173,7 +171,7 @@ TEST_CASE("rates, the word and the time to drain follow from the last minute", "
     CHECK(row.history == std::vector<core::Offset>{10'000, 9'100});
 }
 
-TEST_CASE("a position that does not move is STALLED with an owner, STOPPED without", "[console]") {
+TEST_CASE("a position that does not move is STALLED with an owner, STOPPED without") {
     Polls polls;
     polls.poll(0s, 100, 100);
     polls.poll(10s, 100, 110);
@@ -186,7 +184,7 @@ TEST_CASE("a position that does not move is STALLED with an owner, STOPPED witho
     CHECK(polls.poll(1'005s, 110, 111).status == Status::ok);  // it had nothing to read before
 }
 
-TEST_CASE("a group without members is owned by the node that the cluster names", "[console]") {
+TEST_CASE("a group without members is owned by the node that the cluster names") {
     Polls polls{[](const auto& group, const auto& where) {
         return Reader{.name = group == "billing" && where == kWhere ? "node-7" : ""};
     }};
@@ -196,14 +194,14 @@ TEST_CASE("a group without members is owned by the node that the cluster names",
     CHECK(row.facts.owned);
 }
 
-TEST_CASE("a group whose reader is dead is STOPPED at the first poll", "[console]") {
+TEST_CASE("a group whose reader is dead is STOPPED at the first poll") {
     Polls polls{[](const auto&, const auto&) { return Reader{.dead = true}; }};
     polls.owner = "";
     CHECK(polls.poll(0s, 100, 100).status == Status::ok);
     CHECK(polls.poll(2s, 100, 130).status == Status::stopped);
 }
 
-TEST_CASE("retention that comes near is said in the row", "[console]") {
+TEST_CASE("retention that comes near is said in the row") {
     Polls polls;
     polls.retention["orders"] = 1h;
     polls.poll(0s, 100, 200, 90);
@@ -215,7 +213,7 @@ TEST_CASE("retention that comes near is said in the row", "[console]") {
     CHECK(polls.poll(10s, 100, 200, 120).loss == Loss::now);
 }
 
-TEST_CASE("a topic that was made anew shows no negative lag and no negative rate", "[console]") {
+TEST_CASE("a topic that was made anew shows no negative lag and no negative rate") {
     Polls polls;
     polls.poll(0s, 900, 1'000);
     const auto row = polls.poll(5s, 900, 10);
@@ -224,14 +222,14 @@ TEST_CASE("a topic that was made anew shows no negative lag and no negative rate
     CHECK(row.status == Status::ok);
 }
 
-TEST_CASE("a partition where nothing waited of late has no history", "[console]") {
+TEST_CASE("a partition where nothing waited of late has no history") {
     Polls polls;
     CHECK(polls.poll(0s, 100, 100).history.empty());
     CHECK(polls.poll(5s, 100, 100).history.empty());
     CHECK(polls.poll(10s, 100, 103).history == std::vector<core::Offset>{0, 0, 3});
 }
 
-TEST_CASE("groups and partitions that are gone are forgotten", "[console]") {
+TEST_CASE("groups and partitions that are gone are forgotten") {
     Polls polls;
     polls.poll(0s, 1, 2);
     polls.table.update({}, at(5s));

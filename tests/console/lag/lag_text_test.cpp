@@ -27,7 +27,7 @@ LagPage page_of(std::vector<LagRow> rows) {
 
 }  // namespace
 
-TEST_CASE("a page goes into JSON and comes back", "[console]") {
+TEST_CASE("a page goes into JSON and comes back") {
     auto slow = row("billing", 40);
     slow.status = Status::slow;
     slow.why = "far behind";
@@ -44,7 +44,7 @@ TEST_CASE("a page goes into JSON and comes back", "[console]") {
     CHECK_FALSE(parse_lag_page("<html>"));
 }
 
-TEST_CASE("records that wait on purpose make no group's drain unknown", "[console]") {
+TEST_CASE("records that wait on purpose make no group's drain unknown") {
     auto tier = row("retry", 40);
     tier.facts.delay = 60s;
     auto events = row("retry", 10);
@@ -54,7 +54,7 @@ TEST_CASE("records that wait on purpose make no group's drain unknown", "[consol
     CHECK_THAT(to_text(page, {}), Contains("3.0 s"));
 }
 
-TEST_CASE("a later page prints only the rows that changed", "[console]") {
+TEST_CASE("a later page prints only the rows that changed") {
     const auto before = page_of({row("billing", 40), row("mail", 0)});
     auto after = before;
     after.rows[1].facts.unmoved = 5s;  // no page shows this
@@ -68,7 +68,7 @@ TEST_CASE("a later page prints only the rows that changed", "[console]") {
     CHECK(to_json_change(after, before).empty());
 }
 
-TEST_CASE("the table shows the worst first, and only that if asked", "[console]") {
+TEST_CASE("the table shows the worst first, and only that if asked") {
     auto stopped = row("billing", 40);
     stopped.status = Status::stopped;
     auto page = page_of({row("mail", 0), stopped});
@@ -80,7 +80,7 @@ TEST_CASE("the table shows the worst first, and only that if asked", "[console]"
     CHECK_THAT(to_text(page, {.only_behind = true, .partitions = true}), !Contains("mail"));
 }
 
-TEST_CASE("a group is one row with the worst and the sum of its partitions", "[console]") {
+TEST_CASE("a group is one row with the worst and the sum of its partitions") {
     auto stopped = row("billing", 40);
     stopped.status = Status::stopped;
     stopped.facts.behind = 3min;
@@ -102,7 +102,7 @@ TEST_CASE("a group is one row with the worst and the sum of its partitions", "[c
     CHECK_THAT(to_text(page_of({lost}), {}), Contains("all OK; 1 group lost records\n"));
 }
 
-TEST_CASE("an unknown age is no number", "[console]") {
+TEST_CASE("an unknown age is no number") {
     auto one = row("billing", 40);
     one.aged = false;
     CHECK_THAT(to_json(page_of({one})), Contains("\"lag_seconds\":null"));
@@ -111,7 +111,7 @@ TEST_CASE("an unknown age is no number", "[console]") {
                                                Contains("kafka_consumergroup_lag{"));
 }
 
-TEST_CASE("metrics have the names and labels that dashboards of lag expect", "[console]") {
+TEST_CASE("metrics have the names and labels that dashboards of lag expect") {
     const auto text = to_metrics(page_of({row("bill\"ing", 40), row("mail", 2)}));
     for (const auto* line :
          {"kafka_consumergroup_lag{consumergroup=\"bill\\\"ing\",topic=\"orders\",partition=\"2\"} "
@@ -130,7 +130,7 @@ TEST_CASE("metrics have the names and labels that dashboards of lag expect", "[c
     }
 }
 
-TEST_CASE("durations have two units at most", "[console]") {
+TEST_CASE("durations have two units at most") {
     CHECK(duration_words(1'234ms) == "1.2 s");
     CHECK(duration_words(75s) == "75 s");
     CHECK(duration_words(200s) == "3 min 20 s");

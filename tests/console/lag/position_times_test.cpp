@@ -12,7 +12,7 @@ core::Timestamp at(std::chrono::seconds time) { return core::Timestamp{1'000'000
 
 }  // namespace
 
-TEST_CASE("between two samples time goes in a straight line", "[console]") {
+TEST_CASE("between two samples time goes in a straight line") {
     PositionTimes times;
     times.learn(100, at(0s));
     times.learn(200, at(50s));
@@ -21,8 +21,7 @@ TEST_CASE("between two samples time goes in a straight line", "[console]") {
     CHECK(times.at(200) == at(50s));
 }
 
-TEST_CASE("above the newest sample it is the newest time, below the oldest it is unknown",
-          "[console]") {
+TEST_CASE("above the newest sample it is the newest time, below the oldest it is unknown") {
     PositionTimes times;
     CHECK(times.at(7) == std::nullopt);
     times.learn(100, at(0s));
@@ -30,7 +29,7 @@ TEST_CASE("above the newest sample it is the newest time, below the oldest it is
     CHECK(times.at(101) == at(0s));
 }
 
-TEST_CASE("an end that does not move moves its time: the next record comes later", "[console]") {
+TEST_CASE("an end that does not move moves its time: the next record comes later") {
     PositionTimes times;
     times.learn(100, at(0s));
     times.learn(100, at(60s));
@@ -39,7 +38,7 @@ TEST_CASE("an end that does not move moves its time: the next record comes later
     CHECK(times.at(99) == at(0s));  // this one was there at the beginning
 }
 
-TEST_CASE("a record that was looked up fits in between, and times never fall", "[console]") {
+TEST_CASE("a record that was looked up fits in between, and times never fall") {
     PositionTimes times;
     times.learn(100, at(60s));
     times.learn(40, at(10s));
@@ -51,7 +50,7 @@ TEST_CASE("a record that was looked up fits in between, and times never fall", "
     CHECK(times.at(60) == at(10s));
 }
 
-TEST_CASE("records up to a time are counted", "[console]") {
+TEST_CASE("records up to a time are counted") {
     PositionTimes times;
     times.learn(0, at(0s));
     times.learn(100, at(100s));
@@ -64,7 +63,7 @@ TEST_CASE("records up to a time are counted", "[console]") {
     CHECK(late.until(at(-1s), 0, 100) == 50);
 }
 
-TEST_CASE("a million samples take bounded memory and keep the oldest", "[console]") {
+TEST_CASE("a million samples take bounded memory and keep the oldest") {
     PositionTimes times;
     for (int i = 0; i < 1'000'000; ++i) times.learn(i * 10, at(std::chrono::seconds{i}));
     CHECK(times.size() <= PositionTimes::kSamplesMax);

@@ -6,7 +6,7 @@ using namespace beckon;
 using namespace beckon::console;
 using namespace std::chrono_literals;
 
-TEST_CASE("the word follows from lag, age, movement, owner and rates", "[console]") {
+TEST_CASE("the word follows from lag, age, movement, owner and rates") {
     struct Row {
         const char* what;
         Facts facts;
@@ -47,14 +47,14 @@ TEST_CASE("the word follows from lag, age, movement, owner and rates", "[console
     }
 }
 
-TEST_CASE("the time to drain is the lag over what reading gains", "[console]") {
+TEST_CASE("the time to drain is the lag over what reading gains") {
     CHECK(time_to_drain({.lag = 0}) == core::Duration::zero());
     CHECK(time_to_drain({.lag = 100, .position_rate = 30, .append_rate = 20}) == 10s);
     CHECK(time_to_drain({.lag = 100, .position_rate = 20, .append_rate = 20}) == std::nullopt);
     CHECK(time_to_drain({.lag = 1'000'000'000, .position_rate = 0.001}) == std::nullopt);
 }
 
-TEST_CASE("retention warns before it overtakes a group, and says when it has", "[console]") {
+TEST_CASE("retention warns before it overtakes a group, and says when it has") {
     const Retention kept{.start = 0, .position = 50, .kept = 100min};
     CHECK(loss_of(kept, {.lag = 10, .behind = 79min}) == Loss::none);
     CHECK(loss_of(kept, {.lag = 10, .behind = 80min}) == Loss::near);

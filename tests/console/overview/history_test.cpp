@@ -45,7 +45,7 @@ Told edge(const std::string& id, const std::string& name, core::Duration when,
 
 }  // namespace
 
-TEST_CASE("rates are those between a process's last two records", "[console]") {
+TEST_CASE("rates are those between a process's last two records") {
     Processes processes;
     edge("a", "edge-1:8080", 10s, 100).to(processes, at(10s));
     CHECK(processes.find("edge", "a")->rates.empty());
@@ -57,7 +57,7 @@ TEST_CASE("rates are those between a process's last two records", "[console]") {
     CHECK(processes.find("edge", "a")->rates.empty());
 }
 
-TEST_CASE("a silent process is gone, and stays until the history window ends", "[console]") {
+TEST_CASE("a silent process is gone, and stays until the history window ends") {
     Processes processes;
     edge("a", "edge-1:8080", 0s).to(processes, at(0s));
     CHECK_FALSE(Processes::is_gone(*processes.find("edge", "a"), at(20s)));
@@ -68,7 +68,7 @@ TEST_CASE("a silent process is gone, and stays until the history window ends", "
     CHECK_FALSE(processes.find("edge", "a"));
 }
 
-TEST_CASE("a good-bye forgets a process, and so does one that took its place", "[console]") {
+TEST_CASE("a good-bye forgets a process, and so does one that took its place") {
     Processes processes;
     edge("a", "edge-1:8080", 0s).to(processes, at(0s));
     edge("b", "edge-2:8080", 0s).to(processes, at(0s));
@@ -84,7 +84,7 @@ TEST_CASE("a good-bye forgets a process, and so does one that took its place", "
     CHECK(processes.find("edge", "c"));
 }
 
-TEST_CASE("the number of processes is bounded, and the longest silent one goes", "[console]") {
+TEST_CASE("the number of processes is bounded, and the longest silent one goes") {
     Processes processes;
     for (std::size_t i = 0; i <= Processes::kProcessesMax; ++i) {
         edge(std::to_string(i), "edge", 0s).to(processes, at(std::chrono::seconds{i}));
@@ -93,20 +93,20 @@ TEST_CASE("the number of processes is bounded, and the longest silent one goes",
     CHECK_FALSE(processes.find("edge", "0"));
 }
 
-TEST_CASE("a process's clock is compared with the log's", "[console]") {
+TEST_CASE("a process's clock is compared with the log's") {
     Processes processes;
     edge("a", "edge-1:8080", 100s).to(processes, at(10s));
     CHECK(processes.find("edge", "a")->clock_off == 90s);
 }
 
-TEST_CASE("quantiles of buckets lie where most of the durations are", "[console]") {
+TEST_CASE("quantiles of buckets lie where most of the durations are") {
     std::map<std::string, double> rates;
     for (int i = 0; i < 17; ++i) rates["deliver_" + std::to_string(i)] = i < 5 ? 0 : 10;
     CHECK(quantile_ms(rates, 0.5) == Approx(3.75));  // the bucket from 2.5 to 5 ms
     CHECK(std::isnan(quantile_ms({}, 0.5)));
 }
 
-TEST_CASE("a point sums what living processes report; unknown values are null", "[console]") {
+TEST_CASE("a point sums what living processes report; unknown values are null") {
     Installation all{.complete = true};
     all.processes.push_back({.role = "edge",
                              .name = "edge-1",
@@ -125,7 +125,7 @@ TEST_CASE("a point sums what living processes report; unknown values are null", 
     CHECK(json.size() == core::kCountOf<Series> + 1);
 }
 
-TEST_CASE("the history keeps an hour, and says how much a series grew", "[console]") {
+TEST_CASE("the history keeps an hour, and says how much a series grew") {
     History history;
     Installation all{.complete = true};
     for (std::size_t i = 0; i < History::kPointsMax + 10; ++i) {
@@ -138,7 +138,7 @@ TEST_CASE("the history keeps an hour, and says how much a series grew", "[consol
     static_assert(History::kPointsMax * History::kEvery == 1h);
 }
 
-TEST_CASE("the pages are JSON that the app understands", "[console]") {
+TEST_CASE("the pages are JSON that the app understands") {
     Installation all{.complete = true};
     all.processes.push_back({.role = "edge",
                              .name = "edge-2",

@@ -50,14 +50,14 @@ Finding only(const Installation& all) {
 
 }  // namespace
 
-TEST_CASE("all is well: the sentence says what the canary measures", "[console]") {
+TEST_CASE("all is well: the sentence says what the canary measures") {
     const auto verdict = judge(installation());
     CHECK(verdict.level == Level::ok);
     CHECK(verdict.sentence == "Push works: 3 of 3 edges answer in 4.0 ms.");
     CHECK(verdict.findings.empty());
 }
 
-TEST_CASE("a dead edge is named, with those that took its partitions over", "[console]") {
+TEST_CASE("a dead edge is named, with those that took its partitions over") {
     auto all = installation();
     auto& edge = named(all, "edge-2");
     edge.gone = true;
@@ -72,7 +72,7 @@ TEST_CASE("a dead edge is named, with those that took its partitions over", "[co
     CHECK(found.page == "nodes");
 }
 
-TEST_CASE("no endpoint: nobody can send, and the sentence begins with that", "[console]") {
+TEST_CASE("no endpoint: nobody can send, and the sentence begins with that") {
     auto all = installation();
     for (auto& one : all.processes) one.gone = one.role == "endpoint";
     const auto found = only(all);
@@ -90,7 +90,7 @@ TEST_CASE("no endpoint: nobody can send, and the sentence begins with that", "[c
     CHECK(judge(all).findings[0].what == "No endpoint is alive: nobody can send.");
 }
 
-TEST_CASE("where no broker answers the console, it judges no process", "[console]") {
+TEST_CASE("where no broker answers the console, it judges no process") {
     auto all = installation();
     all.canary.reset();
     all.lag_problem = "no broker answers";
@@ -109,8 +109,7 @@ TEST_CASE("where no broker answers the console, it judges no process", "[console
     CHECK(judge(all).sentence.starts_with("Push does not work. The brokers do not answer"));
 }
 
-TEST_CASE("processes that the log does not answer are one finding, without the client's words",
-          "[console]") {
+TEST_CASE("processes that the log does not answer are one finding, without the client's words") {
     auto all = installation();
     for (const auto* name : {"edge-1", "endpoint-2"}) {
         named(all, name).ready = false;
@@ -123,7 +122,7 @@ TEST_CASE("processes that the log does not answer are one finding, without the c
     CHECK(found.level == Level::bad);
 }
 
-TEST_CASE("the log of a standalone has no brokers", "[console]") {
+TEST_CASE("the log of a standalone has no brokers") {
     Installation all{.complete = true, .standalone = true};
     all.processes.push_back(process("standalone", "home"));
     all.processes[0].ready = false;
@@ -131,7 +130,7 @@ TEST_CASE("the log of a standalone has no brokers", "[console]") {
     CHECK(only(all).what == "home (standalone) is not ready: log: IO error.");
 }
 
-TEST_CASE("one warning of several processes is one finding", "[console]") {
+TEST_CASE("one warning of several processes is one finding") {
     auto all = installation();
     named(all, "edge-1").warnings = {"links: edge-9 is refused", "topics: notifications is wrong"};
     named(all, "retry-1").warnings = {"topics: notifications is wrong"};
@@ -145,7 +144,7 @@ TEST_CASE("one warning of several processes is one finding", "[console]") {
     CHECK(findings[1].level == Level::warning);
 }
 
-TEST_CASE("a hanging webhook is named by its receiver and the reason", "[console]") {
+TEST_CASE("a hanging webhook is named by its receiver and the reason") {
     auto all = installation();
     all.webhooks->failing = {{.id = "id",
                               .origin = "https://hooks.example.org",
@@ -162,7 +161,7 @@ TEST_CASE("a hanging webhook is named by its receiver and the reason", "[console
     CHECK(only(all).page == "webhooks");
 }
 
-TEST_CASE("a disk that fills is a warning, a full one is bad", "[console]") {
+TEST_CASE("a disk that fills is a warning, a full one is bad") {
     auto all = installation();
     auto& gauges = named(all, "edge-3").gauges;
     gauges = {{"disk_free", 3e9}, {"disk_size", 100e9}};
@@ -176,7 +175,7 @@ TEST_CASE("a disk that fills is a warning, a full one is bad", "[console]") {
     CHECK(judge(all).findings.empty());
 }
 
-TEST_CASE("a small disk is full where a start would wait, and not before", "[console]") {
+TEST_CASE("a small disk is full where a start would wait, and not before") {
     auto all = installation();
     auto& gauges = named(all, "edge-3").gauges;
     gauges = {{"disk_free", 600e6}, {"disk_size", 1e9}};
@@ -191,7 +190,7 @@ TEST_CASE("a small disk is full where a start would wait, and not before", "[con
     CHECK(only(all).level == Level::bad);
 }
 
-TEST_CASE("a wrong clock says by how much, and which way", "[console]") {
+TEST_CASE("a wrong clock says by how much, and which way") {
     auto all = installation();
     named(all, "endpoint-1").clock_off = -48h;
     CHECK(only(all).what ==
@@ -204,7 +203,7 @@ TEST_CASE("a wrong clock says by how much, and which way", "[console]") {
     CHECK(judge(all).findings.empty());
 }
 
-TEST_CASE("a partition without a home is named, unless its whole role is away", "[console]") {
+TEST_CASE("a partition without a home is named, unless its whole role is away") {
     auto all = installation();
     all.homeless = {{"edge", {7}}};
     CHECK(only(all).what == "1 partition of edge has no home: 7.");
@@ -215,7 +214,7 @@ TEST_CASE("a partition without a home is named, unless its whole role is away", 
     CHECK(only(all).what.starts_with("No edge is alive: no client is connected"));
 }
 
-TEST_CASE("a hot partition is a warning that names its home", "[console]") {
+TEST_CASE("a hot partition is a warning that names its home") {
     auto all = installation();
     all.hot = {{.role = "edge", .partition = 7, .home = "edge-2", .load = 12'000}};
     const auto found = only(all);
@@ -227,7 +226,7 @@ TEST_CASE("a hot partition is a warning that names its home", "[console]") {
     CHECK(found.page == "nodes");
 }
 
-TEST_CASE("a certificate warns two weeks ahead, and is bad once it has expired", "[console]") {
+TEST_CASE("a certificate warns two weeks ahead, and is bad once it has expired") {
     auto all = installation();
     named(all, "edge-1").certificate_left = 10 * 24h;
     CHECK(only(all).what == "The certificate of edge-1 (edge) expires in 10 d.");
@@ -236,7 +235,7 @@ TEST_CASE("a certificate warns two weeks ahead, and is bad once it has expired",
     CHECK(only(all).level == Level::bad);
 }
 
-TEST_CASE("without a canary the sentence does not claim that push works", "[console]") {
+TEST_CASE("without a canary the sentence does not claim that push works") {
     auto all = installation();
     all.canary.reset();
     const auto verdict = judge(all);
@@ -245,7 +244,7 @@ TEST_CASE("without a canary the sentence does not claim that push works", "[cons
           "Nothing is known to be wrong; no canary measures whether push works.");
 }
 
-TEST_CASE("a canary that fails at one edge or at all", "[console]") {
+TEST_CASE("a canary that fails at one edge or at all") {
     auto all = installation();
     auto& edges = all.canary->edges;
     edges[1].state = CanaryFacts::State::failing;
@@ -262,8 +261,7 @@ TEST_CASE("a canary that fails at one edge or at all", "[console]") {
           "Pushes through ws://edge-1/, ws://edge-2/ and ws://edge-3/ fail: refused.");
 }
 
-TEST_CASE("a canary that fails says at which step, and does not accuse the edge of others",
-          "[console]") {
+TEST_CASE("a canary that fails says at which step, and does not accuse the edge of others") {
     auto all = installation();
     const auto fail_at = [&](CanaryStep step) {
         for (auto& edge : all.canary->edges) {
@@ -284,7 +282,7 @@ TEST_CASE("a canary that fails says at which step, and does not accuse the edge 
     CHECK(judge(all).sentence.starts_with("Push does not work: no message of the canary arrives."));
 }
 
-TEST_CASE("a process that is not ready says why; a young one may take its time", "[console]") {
+TEST_CASE("a process that is not ready says why; a young one may take its time") {
     auto all = installation();
     auto& edge = named(all, "edge-1");
     edge.ready = false;
@@ -297,7 +295,7 @@ TEST_CASE("a process that is not ready says why; a young one may take its time",
     CHECK(only(all).what.ends_with("restoring partitions 3, 4; process: starting."));
 }
 
-TEST_CASE("a full disk stands before what follows from it, and in its place", "[console]") {
+TEST_CASE("a full disk stands before what follows from it, and in its place") {
     auto all = installation();
     auto& edge = named(all, "edge-1");
     edge.gauges = {{"disk_free", 0}, {"disk_size", 100e9}};
@@ -314,7 +312,7 @@ TEST_CASE("a full disk stands before what follows from it, and in its place", "[
     CHECK(only(all).what.find("is stuck") != std::string::npos);
 }
 
-TEST_CASE("one webhook or delivery has a sentence in the singular", "[console]") {
+TEST_CASE("one webhook or delivery has a sentence in the singular") {
     auto all = installation();
     all.webhooks->disabled = 2;
     CHECK(only(all).what.starts_with("2 webhooks are disabled, since their receivers failed"));
@@ -326,8 +324,7 @@ TEST_CASE("one webhook or delivery has a sentence in the singular", "[console]")
     CHECK(only(all).what == "2 deliveries became dead letters in the last hour.");
 }
 
-TEST_CASE("a group that stands, one that loses records, and deliveries that are late",
-          "[console]") {
+TEST_CASE("a group that stands, one that loses records, and deliveries that are late") {
     auto all = installation();
     all.groups = {{.group = "beckon.edge", .status = Status::stopped}};
     CHECK(only(all).what == "The group beckon.edge is STOPPED.");
@@ -341,7 +338,7 @@ TEST_CASE("a group that stands, one that loses records, and deliveries that are 
     CHECK(only(all).what == "12 deliveries are tried late, by 3 min.");
 }
 
-TEST_CASE("the worst comes first, and the sentence counts what it leaves out", "[console]") {
+TEST_CASE("the worst comes first, and the sentence counts what it leaves out") {
     auto all = installation();
     all.dead->of_this_hour = 2;
     all.webhooks->disabled = 1;
@@ -355,7 +352,7 @@ TEST_CASE("the worst comes first, and the sentence counts what it leaves out", "
     CHECK(verdict.sentence.ends_with("2 more things are wrong."));
 }
 
-TEST_CASE("a standalone needs no other process", "[console]") {
+TEST_CASE("a standalone needs no other process") {
     Installation all{.complete = true, .standalone = true};
     all.processes.push_back(process("standalone", "home"));
     CHECK(judge(all).findings.empty());

@@ -8,7 +8,7 @@ using console::DeadCounts;
 using console::parse_attempts;
 using console::parse_dead_counts;
 
-TEST_CASE("the attempts that a process reports are read", "[console]") {
+TEST_CASE("the attempts that a process reports are read") {
     const auto page = parse_attempts(
         R"({"webhooks": [{"webhook": "a", "attempts": 100, "delivered": 97,
             "last": {"at": "2026-11-22T10:00:00.000Z", "outcome": "refused", "status": 500,
@@ -25,7 +25,7 @@ TEST_CASE("the attempts that a process reports are read", "[console]") {
     CHECK(reported.at("b") == AttemptSummary{});
 }
 
-TEST_CASE("an answer of another form reports no attempt", "[console]") {
+TEST_CASE("an answer of another form reports no attempt") {
     for (const auto* text :
          {"", "[]", "{}", R"({"webhooks": [1, {}, {"webhook": 5}]})", "<html>"}) {
         CAPTURE(text);
@@ -36,7 +36,7 @@ TEST_CASE("an answer of another form reports no attempt", "[console]") {
               .summaries.at("a") == AttemptSummary{});
 }
 
-TEST_CASE("the number of dead letters is read where an operator is told it", "[console]") {
+TEST_CASE("the number of dead letters is read where an operator is told it") {
     CHECK(parse_dead_counts(R"({"letters": [], "next": null, "passed_over": 2, "all": 7})") ==
           DeadCounts{.letters = 7, .passed_over = 2});
     for (const auto* text : {"", "[]", R"({"letters": [], "next": null, "passed_over": 2})"}) {
@@ -45,7 +45,7 @@ TEST_CASE("the number of dead letters is read where an operator is told it", "[c
     }
 }
 
-TEST_CASE("without a process to ask nothing is known and nothing waits", "[console]") {
+TEST_CASE("without a process to ask nothing is known and nothing waits") {
     const console::RetryApi nobody{{}, nullptr};
     const console::AttemptPoller poller{nobody};
     CHECK_FALSE(poller.of("a"));

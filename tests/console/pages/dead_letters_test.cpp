@@ -78,8 +78,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("the dead letters are listed by a process with the role retry, as for an operator",
-          "[console]") {
+TEST_CASE("the dead letters are listed by a process with the role retry, as for an operator") {
     World world;
     const json page{{"letters", {{{"delivery", "a"}}}}, {"next", nullptr}, {"passed_over", 0}};
     world.retry.answer(200, page);
@@ -91,7 +90,7 @@ TEST_CASE("the dead letters are listed by a process with the role retry, as for 
     CHECK(world.retry.asked()[0].caller == retry::operator_caller());
 }
 
-TEST_CASE("a fault of the filter is the API's, and its own words tell it", "[console]") {
+TEST_CASE("a fault of the filter is the API's, and its own words tell it") {
     World world;
     world.retry.answer(400, {{"code", "invalid"}, {"detail", "the parameter colour is unknown"}});
     const auto answer = world.dead.list({{"colour", "red"}});
@@ -100,7 +99,7 @@ TEST_CASE("a fault of the filter is the API's, and its own words tell it", "[con
     CHECK(world.dead.plan(R"({"colour": "red"})").answer.status == 400);
 }
 
-TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked", "[console]") {
+TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked") {
     World world;
     world.retry.answer(200, {{"matched", 3},
                              {"disabled", 1},
@@ -129,7 +128,7 @@ TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked", "
     CHECK(json::parse(world.retry.asked().at(1).body) == checked);
 }
 
-TEST_CASE("a plan without letters, or of no object, has nothing to confirm", "[console]") {
+TEST_CASE("a plan without letters, or of no object, has nothing to confirm") {
     World world;
     world.retry.answer(
         200, {{"matched", 1}, {"disabled", 1}, {"would_settle", 0}, {"sample", json::array()}});
@@ -140,8 +139,7 @@ TEST_CASE("a plan without letters, or of no object, has nothing to confirm", "[c
     }
 }
 
-TEST_CASE("a process that still reads its dead letters redrives nothing, and is named",
-          "[console]") {
+TEST_CASE("a process that still reads its dead letters redrives nothing, and is named") {
     World world;
     world.retry.answer(
         503, {{"code", "not_ready"}, {"detail", "the dead letters are still being read"}});
@@ -150,7 +148,7 @@ TEST_CASE("a process that still reads its dead letters redrives nothing, and is 
     CHECK_THAT(answer.json, Catch::Contains(world.retry.origin()));
 }
 
-TEST_CASE("without a process to ask, the page says which setting names one", "[console]") {
+TEST_CASE("without a process to ask, the page says which setting names one") {
     const console::RetryApi nobody{{}, nullptr};
     const auto answer = console::DeadLetters{nobody}.list({});
     CHECK(answer.status == 503);

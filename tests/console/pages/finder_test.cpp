@@ -80,7 +80,7 @@ std::vector<std::string> whats(const json& page) {
 
 }  // namespace
 
-TEST_CASE("a message is found with its life, by its id and by its URL", "[console]") {
+TEST_CASE("a message is found with its life, by its id and by its URL") {
     World world;
     const auto id = world.tokens.seal_message({world.uaid, world.key});
     for (const auto& text : {id, "https://push.example.org/m/" + id, "  " + id + "\n"}) {
@@ -91,7 +91,7 @@ TEST_CASE("a message is found with its life, by its id and by its URL", "[consol
     }
 }
 
-TEST_CASE("an endpoint URL and a UAID are found with the life of their client", "[console]") {
+TEST_CASE("an endpoint URL and a UAID are found with the life of their client") {
     World world;
     const auto url =
         "https://push.example.org/wpush/" + world.tokens.seal_endpoint(world.uaid, world.channel);
@@ -106,8 +106,7 @@ TEST_CASE("an endpoint URL and a UAID are found with the life of their client", 
 }
 
 TEST_CASE(
-    "a text that is not of this installation is refused, and the error names the allowed forms",
-    "[console]") {
+    "a text that is not of this installation is refused, and the error names the allowed forms") {
     World world;
     const auto answer = world.finder.find({{"q", "no such thing"}});
     CHECK(answer.status == 404);
@@ -116,7 +115,7 @@ TEST_CASE(
     CHECK(world.finder.find({{"q", "track-2"}}).status == 404);
 }
 
-TEST_CASE("a place in the log finds the message of its record, and its client", "[console]") {
+TEST_CASE("a place in the log finds the message of its record, and its client") {
     World world;
     const auto place = world.found(core::to_dashed(world.uaid))["trace"]["steps"].back();
     const auto at = "notifications/" + std::to_string(place["partition"].get<int>()) + "@" +
@@ -129,7 +128,7 @@ TEST_CASE("a place in the log finds the message of its record, and its client", 
     CHECK_THAT(none.json, Catch::Contains("compacted away"));
 }
 
-TEST_CASE("the name of a message in log lines finds the message, and no client", "[console]") {
+TEST_CASE("the name of a message in log lines finds the message, and no client") {
     World world;
     const auto page = world.found(core::log_name(world.key));
     CHECK(page["kind"] == "message");
@@ -137,7 +136,7 @@ TEST_CASE("the name of a message in log lines finds the message, and no client",
     CHECK(world.found(core::to_hex(world.uaid))["kind"] == "UAID");
 }
 
-TEST_CASE("a UAID that nobody has is said to be that", "[console]") {
+TEST_CASE("a UAID that nobody has is said to be that") {
     World world;
     const core::Uaid nobody{core::random_uuid4()};
     for (const auto& text : {core::to_hex(nobody), core::to_dashed(nobody)}) {
@@ -148,8 +147,7 @@ TEST_CASE("a UAID that nobody has is said to be that", "[console]") {
     CHECK_THAT(world.finder.find({{"q", "dlv_abc"}}).json, Catch::Contains("a webhook's delivery"));
 }
 
-TEST_CASE("a message whose TTL has ended is said to be expired, with its client and alone",
-          "[console]") {
+TEST_CASE("a message whose TTL has ended is said to be expired, with its client and alone") {
     World world;
     world.clock.advance(2h);
     CHECK(whats(world.found(core::to_dashed(world.uaid))) ==
@@ -158,7 +156,7 @@ TEST_CASE("a message whose TTL has ended is said to be expired, with its client 
           std::vector<std::string>{"client", "accepted", "expired"});
 }
 
-TEST_CASE("the state of a client is that of the moment", "[console]") {
+TEST_CASE("the state of a client is that of the moment") {
     World world;
     CHECK(world.state(world.accepted - 2s)["known"].is_null());
     const auto before = world.state(world.accepted - 500ms);
@@ -168,7 +166,7 @@ TEST_CASE("the state of a client is that of the moment", "[console]") {
     CHECK(world.finder.state({{"q", core::to_dashed(world.uaid)}, {"at", "now"}}).status == 400);
 }
 
-TEST_CASE("a finder that is stopped reads no longer", "[console]") {
+TEST_CASE("a finder that is stopped reads no longer") {
     World world;
     world.reading.stop();
     const auto page = world.found(core::to_dashed(world.uaid));
@@ -176,8 +174,7 @@ TEST_CASE("a finder that is stopped reads no longer", "[console]") {
     CHECK_THAT(page["problem"].get<std::string>(), Catch::Contains("not read to its end"));
 }
 
-TEST_CASE("a client's removal is planned for whatever names it, and needs the client's home",
-          "[console]") {
+TEST_CASE("a client's removal is planned for whatever names it, and needs the client's home") {
     World world;
     const auto wanted = [](const std::string& text) { return json{{"q", text}}.dump(); };
     for (const auto& name :
@@ -199,8 +196,7 @@ TEST_CASE("a client's removal is planned for whatever names it, and needs the cl
     CHECK_THAT(given.json, Catch::Contains("no edge is known"));
 }
 
-TEST_CASE("the answer of a client's home says whether it is connected, or why that is not known",
-          "[console]") {
+TEST_CASE("the answer of a client's home says whether it is connected, or why that is not known") {
     CHECK(console::connection_json(std::string{
               R"({"served": true, "connected": true, "attached_since": 1700000000000, "edge": "9f",
                   "unanswered": 2, "sent": []})"}) ==

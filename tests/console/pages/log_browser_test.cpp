@@ -67,7 +67,7 @@ console::Parameters here(const char* name, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("a partition is read page by page, forwards and backwards", "[console]") {
+TEST_CASE("a partition is read page by page, forwards and backwards") {
     World world;
     for (int i = 0; i < 120; ++i) world.put_message();
     const auto newest = world.asked(kHere);
@@ -83,7 +83,7 @@ TEST_CASE("a partition is read page by page, forwards and backwards", "[console]
     CHECK(world.asked(here("from", "5000"))["records"].empty());
 }
 
-TEST_CASE("a time leads to the first record that was written then or later", "[console]") {
+TEST_CASE("a time leads to the first record that was written then or later") {
     World world;
     world.put_message();
     const auto at = world.clock.wall();
@@ -93,7 +93,7 @@ TEST_CASE("a time leads to the first record that was written then or later", "[c
     CHECK(World::offsets(page).front() == offset);
 }
 
-TEST_CASE("a record shows neither the UAID nor the id that deletes the message", "[console]") {
+TEST_CASE("a record shows neither the UAID nor the id that deletes the message") {
     World world;
     const auto offset = world.put_message();
     const auto answer = world.browser.record(here("offset", std::to_string(offset)));
@@ -108,7 +108,7 @@ TEST_CASE("a record shows neither the UAID nor the id that deletes the message",
     CHECK(page["record"]["message"] == true);
 }
 
-TEST_CASE("values that hold tokens, URLs or secrets are withheld", "[console]") {
+TEST_CASE("values that hold tokens, URLs or secrets are withheld") {
     World world;
     core::ClientRecorded client;
     client.uaid = world.uaid;
@@ -132,7 +132,7 @@ TEST_CASE("values that hold tokens, URLs or secrets are withheld", "[console]") 
     }
 }
 
-TEST_CASE("queries that name no place of the log are refused", "[console]") {
+TEST_CASE("queries that name no place of the log are refused") {
     World world;
     CHECK(world.browser.records({{"topic", "no-topic"}, {"partition", "0"}}).status == 400);
     CHECK(world.browser.records({{"topic", "events"}, {"partition", "-1"}}).status == 400);
@@ -145,7 +145,7 @@ TEST_CASE("queries that name no place of the log are refused", "[console]") {
     CHECK(world.browser.records(kHere).status == 503);
 }
 
-TEST_CASE("what waits for a webhook is what retry.done does not have as finished", "[console]") {
+TEST_CASE("what waits for a webhook is what retry.done does not have as finished") {
     World world;
     const std::string webhook(32, 'a');
     const auto partition = core::partition_of(webhook, kPartitions);

@@ -22,7 +22,7 @@ std::future<console::Answer> asked(const console::Ask& query) {
 
 }  // namespace
 
-TEST_CASE("searches beyond the bound are refused until one has ended", "[console]") {
+TEST_CASE("searches beyond the bound are refused until one has ended") {
     SearchWorkers workers;
     std::promise<void> go_on;
     const std::shared_future<void> goes_on{go_on.get_future()};
@@ -44,7 +44,7 @@ TEST_CASE("searches beyond the bound are refused until one has ended", "[console
     }
 }
 
-TEST_CASE("a search that throws ends alone", "[console]") {
+TEST_CASE("a search that throws ends alone") {
     SearchWorkers workers;
     const auto throws = workers.ask([](const console::Parameters&) -> console::Answer {
         throw std::runtime_error("no memory");
@@ -52,7 +52,7 @@ TEST_CASE("a search that throws ends alone", "[console]") {
     for (int i = 0; i < 5; ++i) CHECK(asked(throws).get().status == 500);
 }
 
-TEST_CASE("the end waits for searches that are under way", "[console]") {
+TEST_CASE("the end waits for searches that are under way") {
     std::atomic<int> ended{0};
     std::promise<void> begun;
     {

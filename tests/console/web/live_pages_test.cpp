@@ -4,7 +4,7 @@
 
 using beckon::console::LivePages;
 
-TEST_CASE("a reader is notified of a page once for each change", "[console]") {
+TEST_CASE("a reader is notified of a page once for each change") {
     LivePages pages;
     LivePages::Seen seen;
     CHECK(pages.get("lag") == nullptr);
@@ -23,7 +23,7 @@ TEST_CASE("a reader is notified of a page once for each change", "[console]") {
     CHECK(*last[0].text == "3");
 }
 
-TEST_CASE("a text is made once, and only if somebody asks", "[console]") {
+TEST_CASE("a text is made once, and only if somebody asks") {
     LivePages pages;
     int made = 0;
     const auto publish = [&] {
@@ -39,8 +39,7 @@ TEST_CASE("a text is made once, and only if somebody asks", "[console]") {
     CHECK(*pages.changes({"lag"}, seen).at(0).text == "2");
 }
 
-TEST_CASE("a reader that has the former page receives the change, others the whole page",
-          "[console]") {
+TEST_CASE("a reader that has the former page receives the change, others the whole page") {
     LivePages pages;
     std::string change = "+2";
     const auto publish = [&](const std::string& whole) {
@@ -63,7 +62,7 @@ TEST_CASE("a reader that has the former page receives the change, others the who
     CHECK(*pages.changes({"lag"}, follower).at(0).text == "9");  // there is no change to send
 }
 
-TEST_CASE("a listener is notified of each change, until it is removed", "[console]") {
+TEST_CASE("a listener is notified of each change, until it is removed") {
     LivePages pages;
     int notified = 0;
     pages.on_change([&] { ++notified; });

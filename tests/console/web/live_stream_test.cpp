@@ -35,7 +35,7 @@ struct Reader {
 
 }  // namespace
 
-TEST_CASE("a stream has the page, and then its changes", "[console]") {
+TEST_CASE("a stream has the page, and then its changes") {
     Reader reader;
     CHECK(reader.next().empty());
     CHECK(reader.last == Next::waiting);
@@ -49,7 +49,7 @@ TEST_CASE("a stream has the page, and then its changes", "[console]") {
     CHECK(reader.next() == "event: lag\ndata: 3\n\n");  // a reader that was behind
 }
 
-TEST_CASE("a page that is large comes in pieces, and nothing of it is lost", "[console]") {
+TEST_CASE("a page that is large comes in pieces, and nothing of it is lost") {
     Reader reader;
     const std::string page(3 * LiveStream::kPieceBytesMax, 'x');
     reader.pages.publish("lag", page);
@@ -63,7 +63,7 @@ TEST_CASE("a page that is large comes in pieces, and nothing of it is lost", "[c
     CHECK(all == "event: lag\ndata: " + page + "\n\n");
 }
 
-TEST_CASE("an idle stream sends a sign of life", "[console]") {
+TEST_CASE("an idle stream sends a sign of life") {
     Reader reader;
     reader.stream.beat();  // it has just begun
     CHECK(reader.woken == 0);
@@ -78,7 +78,7 @@ TEST_CASE("an idle stream sends a sign of life", "[console]") {
     CHECK(reader.next().empty());
 }
 
-TEST_CASE("a stream ends once its reader may see nothing more", "[console]") {
+TEST_CASE("a stream ends once its reader may see nothing more") {
     Reader reader;
     reader.pages.publish("lag", "1");
     reader.may_go_on = false;

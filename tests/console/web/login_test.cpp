@@ -16,7 +16,7 @@ const auto kElsewhere = *net::parse_address("192.0.2.2");
 
 }  // namespace
 
-TEST_CASE("a session lasts its time, and only where it was given", "[console]") {
+TEST_CASE("a session lasts its time, and only where it was given") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const auto session = login.new_session();
@@ -30,7 +30,7 @@ TEST_CASE("a session lasts its time, and only where it was given", "[console]") 
 }
 
 // Verified to fail where a session is whatever the token has signed.
-TEST_CASE("a session that was ended is refused, and others are not", "[console]") {
+TEST_CASE("a session that was ended is refused, and others are not") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const auto session = login.new_session();
@@ -42,7 +42,7 @@ TEST_CASE("a session that was ended is refused, and others are not", "[console]"
     CHECK(login.is_session(other));
 }
 
-TEST_CASE("a text that is nearly a session is refused", "[console]") {
+TEST_CASE("a text that is nearly a session is refused") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const auto session = login.new_session();
@@ -51,7 +51,7 @@ TEST_CASE("a text that is nearly a session is refused", "[console]") {
     }
 }
 
-TEST_CASE("beyond the bound of sessions the first one ends", "[console]") {
+TEST_CASE("beyond the bound of sessions the first one ends") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const auto first = login.new_session();
@@ -65,7 +65,7 @@ TEST_CASE("beyond the bound of sessions the first one ends", "[console]") {
     CHECK(login.is_session(second));
 }
 
-TEST_CASE("a confirmation is for one order, one session and a short time", "[console]") {
+TEST_CASE("a confirmation is for one order, one session and a short time") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const Login::Shown plan{.session = "me", .act = "paint", .order = "it red"};
@@ -84,7 +84,7 @@ TEST_CASE("a confirmation is for one order, one session and a short time", "[con
     CHECK_FALSE(login.confirmed("me", "paint", late));
 }
 
-TEST_CASE("of too many plans the oldest cannot be confirmed any more", "[console]") {
+TEST_CASE("of too many plans the oldest cannot be confirmed any more") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const Login::Shown plan{.session = "me", .act = "paint", .order = "it red"};
@@ -97,7 +97,7 @@ TEST_CASE("of too many plans the oldest cannot be confirmed any more", "[console
 }
 
 // Verified to fail where all addresses share one limit, which anybody can fill for everybody.
-TEST_CASE("wrong tokens are counted by address, and never the right one", "[console]") {
+TEST_CASE("wrong tokens are counted by address, and never the right one") {
     test::ManualClock clock;
     Login login{kToken, clock};
     for (std::size_t i = 0; i < Login::kWrongMax; ++i) {
@@ -112,7 +112,7 @@ TEST_CASE("wrong tokens are counted by address, and never the right one", "[cons
     CHECK(login.try_token("no", kHere) == Answer::wrong);
 }
 
-TEST_CASE("a token with more behind it is wrong", "[console]") {
+TEST_CASE("a token with more behind it is wrong") {
     test::ManualClock clock;
     Login login{kToken, clock};
     for (const auto& more : {std::string(1, '\0'), std::string(60, '\0'), std::string{" "}}) {
@@ -120,7 +120,7 @@ TEST_CASE("a token with more behind it is wrong", "[console]") {
     }
 }
 
-TEST_CASE("all addresses of an IPv6 host count as one", "[console]") {
+TEST_CASE("all addresses of an IPv6 host count as one") {
     test::ManualClock clock;
     Login login{kToken, clock};
     for (std::size_t i = 0; i < Login::kWrongMax; ++i) {
@@ -130,7 +130,7 @@ TEST_CASE("all addresses of an IPv6 host count as one", "[console]") {
     CHECK(login.try_token("no", *net::parse_address("2001:db8:0:1::1")) == Answer::wrong);
 }
 
-TEST_CASE("without a token no text is accepted as one", "[console]") {
+TEST_CASE("without a token no text is accepted as one") {
     test::ManualClock clock;
     Login login{"", clock};
     CHECK_FALSE(login.needed());

@@ -110,7 +110,7 @@ bool receives(TestSocket& socket, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("the app is served with headers that let nothing else in", "[console]") {
+TEST_CASE("the app is served with headers that let nothing else in") {
     Port port;
     const auto reply = port.client.Get("/");
     REQUIRE(reply);
@@ -128,7 +128,7 @@ TEST_CASE("the app is served with headers that let nothing else in", "[console]"
     CHECK(port.client.Get("/../etc/passwd")->status == 404);
 }
 
-TEST_CASE("replies are not compressed", "[console]") {
+TEST_CASE("replies are not compressed") {
     Port port;
     port.pages.publish("lag", "\"" + std::string(20'000, 'x') + "\"");
     for (const auto* path : {"/", "/api/pages/lag"}) {
@@ -141,7 +141,7 @@ TEST_CASE("replies are not compressed", "[console]") {
     }
 }
 
-TEST_CASE("a page is 503 until it is known", "[console]") {
+TEST_CASE("a page is 503 until it is known") {
     Port port;
     for (const auto* name : {"status", "overview", "nodes", "lag", "lag_hour"}) {
         CHECK(port.client.Get(std::string{"/api/pages/"} + name)->status == 503);
@@ -158,7 +158,7 @@ TEST_CASE("a page is 503 until it is known", "[console]") {
     CHECK(reply->get_header_value("Cache-Control") == "no-store");
 }
 
-TEST_CASE("every page of the API's document is one that may become known", "[console]") {
+TEST_CASE("every page of the API's document is one that may become known") {
     Port port;
     const auto document = port.client.Get("/openapi.yaml");
     REQUIRE(document);
@@ -177,7 +177,7 @@ TEST_CASE("every page of the API's document is one that may become known", "[con
     CHECK(pages == 12);
 }
 
-TEST_CASE("a stream sends each change, and ends with the server", "[console]") {
+TEST_CASE("a stream sends each change, and ends with the server") {
     Port port;
     port.pages.publish("lag", "1");
     std::string received;
@@ -194,7 +194,7 @@ TEST_CASE("a stream sends each change, and ends with the server", "[console]") {
                Contains("event: lag\ndata: 1\n\n") && Contains("event: lag\ndata: 2\n\n"));
 }
 
-TEST_CASE("with a token nothing but the app and the login answers without it", "[console]") {
+TEST_CASE("with a token nothing but the app and the login answers without it") {
     Port port{kToken};
     port.pages.publish("lag", "1");
     CHECK(port.client.Get("/")->status == 200);
@@ -218,7 +218,7 @@ TEST_CASE("with a token nothing but the app and the login answers without it", "
 }
 
 // Verified to fail where a session is all that the token has signed.
-TEST_CASE("a session that logs out is none any more, wherever its cookie is kept", "[console]") {
+TEST_CASE("a session that logs out is none any more, wherever its cookie is kept") {
     Port port{kToken};
     port.pages.publish("lag", "1");
     const auto session = port.log_in();
@@ -235,8 +235,7 @@ TEST_CASE("a session that logs out is none any more, wherever its cookie is kept
 }
 
 // Verified to fail where all addresses share one limit and the right token counts like any other.
-TEST_CASE("an address that tries wrong tokens has to wait, and the right token is never refused",
-          "[console]") {
+TEST_CASE("an address that tries wrong tokens has to wait, and the right token is never refused") {
     Port port{kToken};
     port.pages.publish("lag", "1");
     const httplib::Headers wrong{{"Authorization", "Bearer no"}};
@@ -250,7 +249,7 @@ TEST_CASE("an address that tries wrong tokens has to wait, and the right token i
     CHECK(port.client.Get("/api/pages/lag", port.log_in())->status == 200);
 }
 
-TEST_CASE("our cookie is found among others", "[console]") {
+TEST_CASE("our cookie is found among others") {
     Port port{kToken};
     port.pages.publish("lag", "1");
     const auto mine = port.log_in().begin()->second;
@@ -263,8 +262,7 @@ TEST_CASE("our cookie is found among others", "[console]") {
     CHECK(status("beckon_console") == 401);
 }
 
-TEST_CASE("the app's document shows whether its browser is logged in, and has another ETag then",
-          "[console]") {
+TEST_CASE("the app's document shows whether its browser is logged in, and has another ETag then") {
     Port open;
     CHECK_THAT(open.client.Get("/")->body, Contains("data-session=\"open\""));
     Port port{kToken};
@@ -277,7 +275,7 @@ TEST_CASE("the app's document shows whether its browser is logged in, and has an
     CHECK_THAT(in->body, Contains("data-session=\"in\""));
 }
 
-TEST_CASE("without a token only names of this host are answered", "[console]") {
+TEST_CASE("without a token only names of this host are answered") {
     Port port;
     CHECK(port.client.Get("/", httplib::Headers{{"Host", "evil.example"}})->status == 421);
     CHECK(port.client.Get("/", httplib::Headers{{"Host", "localhost:8085"}})->status == 200);
@@ -293,8 +291,7 @@ TEST_CASE("without a token only names of this host are answered", "[console]") {
     CHECK(closed.client.Get("/", httplib::Headers{{"Host", "push.example.org"}})->status == 200);
 }
 
-TEST_CASE("requests that are too large, of another site or of another method are refused",
-          "[console]") {
+TEST_CASE("requests that are too large, of another site or of another method are refused") {
     Port port{kToken};
     const std::string large(WebServer::kBodyBytesMax + 1, 'x');
     CHECK(port.client.Post("/login", large, "application/json")->status == 413);
@@ -304,7 +301,7 @@ TEST_CASE("requests that are too large, of another site or of another method are
     CHECK(port.client.Get(("/api/find?q=" + std::string(4'000, 'x')).c_str())->status == 431);
 }
 
-TEST_CASE("an act is done only as it was shown to the session that confirms it", "[console]") {
+TEST_CASE("an act is done only as it was shown to the session that confirms it") {
     Port port{kToken};
     const auto session = port.log_in();
     const auto shown = port.client.Post("/api/acts/paint/check", session, "\"red\"", kJson);
@@ -327,14 +324,14 @@ TEST_CASE("an act is done only as it was shown to the session that confirms it",
     CHECK(port.painted == std::vector<std::string>{"\"red\""});
 }
 
-TEST_CASE("a plan of nothing has nothing to confirm", "[console]") {
+TEST_CASE("a plan of nothing has nothing to confirm") {
     Port port{kToken};
     const auto shown =
         port.client.Post("/api/acts/paint/check", port.log_in(), "\"nothing\"", kJson);
     CHECK(shown->body == R"({"plan":0,"confirmation":null})");
 }
 
-TEST_CASE("no other site can act, and nobody can without a token", "[console]") {
+TEST_CASE("no other site can act, and nobody can without a token") {
     Port port{kToken};
     auto session = port.log_in();
     CHECK(port.client.Post("/api/acts/paint/check", session, "\"red\"", "text/plain")->status ==
@@ -347,7 +344,7 @@ TEST_CASE("no other site can act, and nobody can without a token", "[console]") 
     CHECK_THAT(reply->body, Contains("console.token_file"));
 }
 
-TEST_CASE("streams beyond the bound are refused until some have ended", "[console]") {
+TEST_CASE("streams beyond the bound are refused until some have ended") {
     Port port;
     port.pages.publish("lag", "1");
     std::list<TestSocket> streams;
@@ -365,7 +362,7 @@ TEST_CASE("streams beyond the bound are refused until some have ended", "[consol
 }
 
 // Verified to fail where a connection has a thread to itself, or reading a request has no end.
-TEST_CASE("connections that are slow, or say nothing, keep nobody out", "[console]") {
+TEST_CASE("connections that are slow, or say nothing, keep nobody out") {
     constexpr std::size_t kTooMany = 200;
     Port port;
     port.pages.publish("lag", "1");
@@ -378,14 +375,14 @@ TEST_CASE("connections that are slow, or say nothing, keep nobody out", "[consol
     CHECK(port.ask("/").read_reply().status == 200);
 }
 
-TEST_CASE("a header without an end is refused, and its bytes are not kept", "[console]") {
+TEST_CASE("a header without an end is refused, and its bytes are not kept") {
     Port port;
     TestSocket socket{port.server.port()};
     socket.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(100'000, 'x'));
     CHECK(socket.read_reply().status == 431);
 }
 
-TEST_CASE("a slow query delays no other", "[console]") {
+TEST_CASE("a slow query delays no other") {
     Port port;
     port.pages.publish("lag", "1");
     auto slow = port.ask("/api/hold");
@@ -397,7 +394,7 @@ TEST_CASE("a slow query delays no other", "[console]") {
 }
 
 // Fails where nobody answers, or the exception ends the process.
-TEST_CASE("a request whose handler throws gets a 500, and others their answer", "[console]") {
+TEST_CASE("a request whose handler throws gets a 500, and others their answer") {
     Port port;
     const auto counted = [] {
         std::uint64_t sum = 0;
@@ -413,7 +410,7 @@ TEST_CASE("a request whose handler throws gets a 500, and others their answer", 
     CHECK(port.ask("/api/find?q=a").read_reply().status == 200);
 }
 
-TEST_CASE("an unanswered query gets a 503", "[console]") {
+TEST_CASE("an unanswered query gets a 503") {
     Port port;
     const auto reply = port.client.Get("/api/forget");
     REQUIRE(reply);
@@ -421,7 +418,7 @@ TEST_CASE("an unanswered query gets a 503", "[console]") {
     CHECK_THAT(reply->body, Contains("nobody has answered"));
 }
 
-TEST_CASE("open queries beyond the bound are refused until some are answered", "[console]") {
+TEST_CASE("open queries beyond the bound are refused until some are answered") {
     Port port;
     std::list<TestSocket> sockets;
     while (sockets.size() < WebServer::kAskedMax) sockets.push_back(port.ask("/api/hold"));
@@ -432,7 +429,7 @@ TEST_CASE("open queries beyond the bound are refused until some are answered", "
     CHECK(port.ask("/api/find?q=x").read_reply().status == 200);
 }
 
-TEST_CASE("a reply that comes after the server's end goes nowhere", "[console]") {
+TEST_CASE("a reply that comes after the server's end goes nowhere") {
     Reply late;
     {
         Port port;
@@ -443,7 +440,7 @@ TEST_CASE("a reply that comes after the server's end goes nowhere", "[console]")
     late({200, "nobody reads it"});
 }
 
-TEST_CASE("an unknown page, and a wrong method, have an error of their own", "[console]") {
+TEST_CASE("an unknown page, and a wrong method, have an error of their own") {
     Port port;
     const auto status = [&](const char* path) { return port.client.Get(path)->status; };
     CHECK(status("/api/nothing") == 404);

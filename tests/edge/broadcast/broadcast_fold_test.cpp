@@ -54,14 +54,14 @@ using Versions = std::map<std::string, std::string, std::less<>>;
 
 }  // namespace
 
-TEST_CASE("an empty log has no broadcasts, and that is known", "[edge][broadcast]") {
+TEST_CASE("an empty log has no broadcasts, and that is known") {
     World world;
     REQUIRE(world.reported.size() == 1);
     CHECK(world.reported[0]->complete);
     CHECK(world.now().empty());
 }
 
-TEST_CASE("a version that is set is sent once it is read back", "[edge][broadcast]") {
+TEST_CASE("a version that is set is sent once it is read back") {
     World world;
     CHECK(world.set({.id = "a", .version = "1"}));
     CHECK(world.now() == Versions{{"a", "1"}});
@@ -71,7 +71,7 @@ TEST_CASE("a version that is set is sent once it is read back", "[edge][broadcas
     CHECK(world.now().empty());
 }
 
-TEST_CASE("the same version again writes nothing and notifies nobody", "[edge][broadcast]") {
+TEST_CASE("the same version again writes nothing and notifies nobody") {
     World world;
     CHECK(world.set({.id = "a", .version = "1"}));
     const auto written = world.written();
@@ -82,7 +82,7 @@ TEST_CASE("the same version again writes nothing and notifies nobody", "[edge][b
     CHECK(world.reported.size() == reported);
 }
 
-TEST_CASE("a restart reads all of them again, compacted or not", "[edge][broadcast]") {
+TEST_CASE("a restart reads all of them again, compacted or not") {
     World world;
     world.set({.id = "a", .version = "1"});
     world.set({.id = "b", .version = "1"});
@@ -97,7 +97,7 @@ TEST_CASE("a restart reads all of them again, compacted or not", "[edge][broadca
     CHECK(world.now() == Versions{{"a", "2"}});
 }
 
-TEST_CASE("a log that refuses is no change", "[edge][broadcast]") {
+TEST_CASE("a log that refuses is no change") {
     World world;
     world.log->fail_next_publishes(1);
     CHECK(!world.set({.id = "a", .version = "1"}));
@@ -106,7 +106,7 @@ TEST_CASE("a log that refuses is no change", "[edge][broadcast]") {
     CHECK(world.now() == Versions{{"a", "1"}});
 }
 
-TEST_CASE("more broadcasts than an installation may have are left out", "[edge][broadcast]") {
+TEST_CASE("more broadcasts than an installation may have are left out") {
     World world;
     const auto publisher = world.log->open_publisher(world.executor);
     for (std::size_t i = 0; i < edge::kBroadcastsMax + 5; ++i) {
@@ -124,7 +124,7 @@ TEST_CASE("more broadcasts than an installation may have are left out", "[edge][
     CHECK(world.now().contains("later"));
 }
 
-TEST_CASE("a broadcast's record can be read back", "[edge][broadcast]") {
+TEST_CASE("a broadcast's record can be read back") {
     const auto broadcast =
         GENERATE(BroadcastSet{"remote-settings/monitor_changes", "\"1619040505000\""},
                  BroadcastSet{"gone", std::nullopt});
@@ -132,7 +132,7 @@ TEST_CASE("a broadcast's record can be read back", "[edge][broadcast]") {
     CHECK(edge::decode_broadcast(*test::ReadBack{record}) == broadcast);
 }
 
-TEST_CASE("a record that is no broadcast is not decoded", "[edge][broadcast]") {
+TEST_CASE("a record that is no broadcast is not decoded") {
     auto other = encode(BroadcastSet{"a", "1"});
     SECTION("a read barrier") { other.key = "!barrier/1"; }
     SECTION("another type") { other.headers[1].value = "beckon.something.v9"; }
@@ -142,7 +142,7 @@ TEST_CASE("a record that is no broadcast is not decoded", "[edge][broadcast]") {
     CHECK(edge::decode_broadcast(*test::ReadBack{other}) == std::nullopt);
 }
 
-TEST_CASE("ids and versions have bounds, which an error names", "[edge][broadcast]") {
+TEST_CASE("ids and versions have bounds, which an error names") {
     CHECK(check(BroadcastSet{std::string(128, 'a'), std::string(256, 'v')}));
     for (const auto& id : {std::string{}, std::string(129, 'a'), std::string{"!a"},
                            std::string{" a"}, std::string{"\xc3\xa4"}, std::string{"a\n"}}) {

@@ -82,14 +82,14 @@ bool soon(const Condition& condition) {
 
 }  // namespace
 
-TEST_CASE("a page names broadcasts with versions", "[edge][broadcast]") {
+TEST_CASE("a page names broadcasts with versions") {
     const auto found = edge::parse_broadcasts(R"({"broadcasts":{"a":"1","b":"\"2\""},"x":1})");
     REQUIRE(found);
     CHECK(*found == std::vector<BroadcastSet>{{"a", "1"}, {"b", "\"2\""}});
     CHECK(edge::parse_broadcasts(R"({"broadcasts":{}})")->empty());
 }
 
-TEST_CASE("a page that is wrong in one place counts for nothing", "[edge][broadcast]") {
+TEST_CASE("a page that is wrong in one place counts for nothing") {
     const auto [body, why] = GENERATE(table<std::string, std::string>({
         {"", "is not"},
         {"[]", "is not"},
@@ -105,13 +105,13 @@ TEST_CASE("a page that is wrong in one place counts for nothing", "[edge][broadc
     CHECK(found.error().message.find(why) != std::string::npos);
 }
 
-TEST_CASE("redirects are followed, but not for ever", "[edge][broadcast]") {
+TEST_CASE("redirects are followed, but not for ever") {
     PageServer server;
     CHECK(edge::fetch_page(server.url("/moved"), {}) == R"({"broadcasts":{"a":"1"}})");
     CHECK(!edge::fetch_page(server.url("/round"), {}));
 }
 
-TEST_CASE("a page is refused by its status, its length and its scheme", "[edge][broadcast]") {
+TEST_CASE("a page is refused by its status, its length and its scheme") {
     PageServer server;
     server.answer(500, "{}");
     const auto failed = edge::fetch_page(server.url("/page"), {});
@@ -121,7 +121,7 @@ TEST_CASE("a page is refused by its status, its length and its scheme", "[edge][
     CHECK(!edge::fetch_page("file:///etc/passwd", {}));
 }
 
-TEST_CASE("a poller asks again and again, through errors", "[edge][broadcast]") {
+TEST_CASE("a poller asks again and again, through errors") {
     PageServer server;
     std::mutex mutex;
     std::vector<Found> polled;
@@ -143,7 +143,7 @@ TEST_CASE("a poller asks again and again, through errors", "[edge][broadcast]") 
     CHECK(saw([](const Found& f) { return f && *f == std::vector<BroadcastSet>{{"a", "2"}}; }));
 }
 
-TEST_CASE("a poller that is not enabled asks nothing, and ends at once", "[edge][broadcast]") {
+TEST_CASE("a poller that is not enabled asks nothing, and ends at once") {
     PageServer server;
     {
         edge::BroadcastPoller poller{server.url("/page"), 1ms, [](Found) {}};
@@ -151,7 +151,7 @@ TEST_CASE("a poller that is not enabled asks nothing, and ends at once", "[edge]
     CHECK(server.asked == 0);
 }
 
-TEST_CASE("a poller's end does not wait for the answer", "[edge][broadcast]") {
+TEST_CASE("a poller's end does not wait for the answer") {
     PageServer server;
     std::atomic<int> polled{0};
     {

@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 using test::known;
 using World = test::FrontAlone;
 
-TEST_CASE("the answer to hello has the versions that differ", "[edge][front][broadcast]") {
+TEST_CASE("the answer to hello has the versions that differ") {
     World world;
     world.front.broadcasts(known({{"a", "1"}, {"b", "2"}}));
     CHECK(world.sent_at_hello("{}") == "{}}");
@@ -16,7 +16,7 @@ TEST_CASE("the answer to hello has the versions that differ", "[edge][front][bro
     CHECK(world.sent_at_hello(R"({"x":"0"})") == R"({"errors":{"x":"Broadcast not found"}}})");
 }
 
-TEST_CASE("broadcast_subscribe is answered here, or not at all", "[edge][front][broadcast]") {
+TEST_CASE("broadcast_subscribe is answered here, or not at all") {
     World world;
     world.front.broadcasts(known({{"a", "1"}}));
     auto& client = world.identified("{}");
@@ -46,7 +46,7 @@ TEST_CASE("broadcast_subscribe is answered here, or not at all", "[edge][front][
     }
 }
 
-TEST_CASE("a change is sent to its followers, and to nobody else", "[edge][front][broadcast]") {
+TEST_CASE("a change is sent to its followers, and to nobody else") {
     World world;
     world.front.broadcasts(known({{"a", "1"}, {"b", "1"}}));
     auto& one = world.identified(R"({"a":"1"})");
@@ -61,8 +61,7 @@ TEST_CASE("a change is sent to its followers, and to nobody else", "[edge][front
     CHECK(world.sockets.sent[0] == std::pair{&one, edge::broadcast_frame(R"("a":"2")")});
 }
 
-TEST_CASE("a change while the hello waits for its answer is sent with it",
-          "[edge][front][broadcast]") {
+TEST_CASE("a change while the hello waits for its answer is sent with it") {
     World world;
     world.front.broadcasts(known({{"a", "1"}}));
     auto& client = world.hello(R"({"a":"1"})");
@@ -75,8 +74,7 @@ TEST_CASE("a change while the hello waits for its answer is sent with it",
     CHECK(frames[0].ends_with(R"("broadcasts":{"a":"2"}})"));
 }
 
-TEST_CASE("versions that come after the hello are sent then, and denied to nobody before",
-          "[edge][front][broadcast]") {
+TEST_CASE("versions that come after the hello are sent then, and denied to nobody before") {
     World world;
     CHECK(world.sent_at_hello(R"({"a":"1","x":"1"})") == "{}}");
     world.front.broadcasts(known({{"a", "2"}}));
@@ -84,8 +82,7 @@ TEST_CASE("versions that come after the hello are sent then, and denied to nobod
     CHECK(world.sockets.take() == std::vector{edge::broadcast_frame(R"("a":"2")")});
 }
 
-TEST_CASE("10,000 clients are notified in under a second, no tick too many",
-          "[edge][front][broadcast]") {
+TEST_CASE("10,000 clients are notified in under a second, no tick too many") {
     constexpr int kClients = 10'000;
     World world;
     world.front.broadcasts(known({{"a", "1"}}));

@@ -9,8 +9,7 @@ using namespace beckon;
 using namespace std::chrono_literals;
 using World = test::FrontAlone;
 
-TEST_CASE("10,000 clients that come together are pinged evenly over a quarter of the interval",
-          "[edge][front]") {
+TEST_CASE("10,000 clients that come together are pinged evenly over a quarter of the interval") {
     constexpr int kClients = 10'000;
     constexpr auto kInterval = 300s;
     constexpr auto kSlot = 1s;
@@ -27,7 +26,7 @@ TEST_CASE("10,000 clients that come together are pinged evenly over a quarter of
     CHECK(*std::max_element(due.begin(), due.end()) <= 2 * kClients / 75);
 }
 
-TEST_CASE("each pong begins another interval", "[edge][front]") {
+TEST_CASE("each pong begins another interval") {
     World world;
     auto& client = world.identified("{}");
     world.front.timer(client);

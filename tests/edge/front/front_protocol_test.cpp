@@ -31,7 +31,7 @@ struct Row {
 
 }  // namespace
 
-TEST_CASE("a first frame that is a hello attaches the client", "[edge][front][protocol]") {
+TEST_CASE("a first frame that is a hello attaches the client") {
     for (const auto& sent : {frame("hello"), frame("hello", R"("uaid":null,"channelIDs":null)"),
                              frame("hello", R"("uaid":"","use_webpush":false)"),
                              frame("hello", R"("uaid":"nonsense","what":{"ever":[1]})"),
@@ -49,7 +49,7 @@ TEST_CASE("a first frame that is a hello attaches the client", "[edge][front][pr
     }
 }
 
-TEST_CASE("any other first frame closes the connection", "[edge][front][protocol]") {
+TEST_CASE("any other first frame closes the connection") {
     const std::vector<Row> rows = {
         {frame("hello", R"("channelIDs":["x"])"), kJson},
         {frame("hello", R"("channelIDs":[1])"), kJson},
@@ -80,8 +80,7 @@ TEST_CASE("any other first frame closes the connection", "[edge][front][protocol
     }
 }
 
-TEST_CASE("a later frame that is none, or a second hello, closes the connection",
-          "[edge][front][protocol]") {
+TEST_CASE("a later frame that is none, or a second hello, closes the connection") {
     const std::vector<Row> rows = {
         {with_channel("register", R"(,"key":5)"), kJson},
         {with_channel("register", R"(,"channelID":"x")"), kJson},
@@ -134,7 +133,7 @@ TEST_CASE("a later frame that is none, or a second hello, closes the connection"
     }
 }
 
-TEST_CASE("a frame reaches the home as one command", "[edge][front][protocol]") {
+TEST_CASE("a frame reaches the home as one command") {
     FrontAlone world;
     auto& client = world.identified("{}");
     const core::ChannelId channel{*core::parse_uuid(kChannel)};
@@ -159,7 +158,7 @@ TEST_CASE("a frame reaches the home as one command", "[edge][front][protocol]") 
 
 // An escaped register is one too: by its text alone a front took it for another frame, and a home
 // that went before it had answered was the end of it.
-TEST_CASE("a register whose name is escaped is repeated at the next home", "[edge][front]") {
+TEST_CASE("a register whose name is escaped is repeated at the next home") {
     FrontAlone world;
     auto& client = world.identified("{}");
     world.front.text(client, R"({"messageType":"\u0072e\u0067ister","channelID":")" +

@@ -18,8 +18,7 @@ edge::SessionId last_attached(const World& world) {
 
 }  // namespace
 
-TEST_CASE("messages of a former home for a client that is attached elsewhere are dropped",
-          "[edge][front]") {
+TEST_CASE("messages of a former home for a client that is attached elsewhere are dropped") {
     World world;
     auto& client = world.identified("{}");
     const auto former = last_attached(world);
@@ -40,8 +39,7 @@ TEST_CASE("messages of a former home for a client that is attached elsewhere are
     CHECK(world.sockets.take() == std::vector<std::string>{"x"});
 }
 
-TEST_CASE("a hello has its answer where a link is lost right after the client was attached",
-          "[edge][front]") {
+TEST_CASE("a hello has its answer where a link is lost right after the client was attached") {
     World world;
     auto& client = world.hello("{}");
     world.answer(client);
@@ -74,8 +72,8 @@ edge::Client& asks_again_with_a_register(World& world) {
 }  // namespace
 
 TEST_CASE(
-    "a client whose frames cannot be repeated because the route to its next home is full is closed",
-    "[edge][front]") {
+    "a client whose frames cannot be repeated because the route to its next home is full is "
+    "closed") {
     World world;
     const auto& client = asks_again_with_a_register(world);
     world.homes.frames = edge::Sent::full;
@@ -85,8 +83,7 @@ TEST_CASE(
 
 TEST_CASE(
     "frames that cannot be repeated because the next home has gone too are repeated at the one "
-    "after",
-    "[edge][front]") {
+    "after") {
     World world;
     const auto& client = asks_again_with_a_register(world);
     world.homes.frames = edge::Sent::away;

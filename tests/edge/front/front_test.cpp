@@ -30,7 +30,7 @@ void check_close(const WsClient::Event& event, unsigned code, std::string_view r
 
 }  // namespace
 
-TEST_CASE("a client without a UAID gets one of a partition that is served", "[edge][front]") {
+TEST_CASE("a client without a UAID gets one of a partition that is served") {
     FrontWorld world;
     auto client = world.connect();
     client.text(kHello);
@@ -44,7 +44,7 @@ TEST_CASE("a client without a UAID gets one of a partition that is served", "[ed
     CHECK(client.next_message().payload.ends_with(":one"));
 }
 
-TEST_CASE("an offered UAID is kept and routed to its home", "[edge][front]") {
+TEST_CASE("an offered UAID is kept and routed to its home") {
     FrontWorld world;
     const core::Uaid uaid{core::random_uuid4()};
     auto client = world.connect();
@@ -55,7 +55,7 @@ TEST_CASE("an offered UAID is kept and routed to its home", "[edge][front]") {
     CHECK(client.next_message().payload == std::to_string(core::partition_of(uaid, 4)) + ":x");
 }
 
-TEST_CASE("a UAID that is none counts as not offered", "[edge][front]") {
+TEST_CASE("a UAID that is none counts as not offered") {
     FrontWorld world;
     auto client = world.connect();
     client.text(hello_with("nonsense"));
@@ -63,7 +63,7 @@ TEST_CASE("a UAID that is none counts as not offered", "[edge][front]") {
     CHECK(world.sum(&FakeHome::offered) == 0);
 }
 
-TEST_CASE("frames sent before the hello is answered follow it in order", "[edge][front]") {
+TEST_CASE("frames sent before the hello is answered follow it in order") {
     FrontWorld world;
     auto client = world.connect();
     client.text(kHello);
@@ -74,7 +74,7 @@ TEST_CASE("frames sent before the hello is answered follow it in order", "[edge]
     }
 }
 
-TEST_CASE("too many frames before the answer close the connection", "[edge][front]") {
+TEST_CASE("too many frames before the answer close the connection") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.early_frames_max = 3; })};
     for (auto& home : world.homes) home->mute = true;
     auto client = world.connect();
@@ -84,8 +84,7 @@ TEST_CASE("too many frames before the answer close the connection", "[edge][fron
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("a frame whose handling throws closes its own connection, and no other's",
-          "[edge][front]") {
+TEST_CASE("a frame whose handling throws closes its own connection, and no other's") {
     FrontWorld world;
     auto other = world.connect();
     other.text(kHello);
@@ -100,7 +99,7 @@ TEST_CASE("a frame whose handling throws closes its own connection, and no other
     CHECK(other.next_message().payload.ends_with(":still here"));
 }
 
-TEST_CASE("no hello in time closes with HandshakeTimeout", "[edge][front]") {
+TEST_CASE("no hello in time closes with HandshakeTimeout") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.hello_timeout = 200ms; })};
     auto client = world.connect();
     check_close(client.until_closed(), 1011, "HandshakeTimeout");
@@ -108,7 +107,7 @@ TEST_CASE("no hello in time closes with HandshakeTimeout", "[edge][front]") {
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::hello_timeout) == 1; }));
 }
 
-TEST_CASE("a home that does not answer the hello closes with try again", "[edge][front]") {
+TEST_CASE("a home that does not answer the hello closes with try again") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.answer_timeout = 50ms; })};
     for (auto& home : world.homes) home->mute = true;
     auto client = world.connect();
@@ -117,7 +116,7 @@ TEST_CASE("a home that does not answer the hello closes with try again", "[edge]
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("nobody serves: try again", "[edge][front]") {
+TEST_CASE("nobody serves: try again") {
     FrontWorld world;
     for (core::Partition p = 0; p < 4; ++p) world.fronts.switchboard().set_serving(p, false);
     auto client = world.connect();
@@ -126,7 +125,7 @@ TEST_CASE("nobody serves: try again", "[edge][front]") {
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::unavailable) == 1; }));
 }
 
-TEST_CASE("the home closes with its own code and receives no Detach", "[edge][front]") {
+TEST_CASE("the home closes with its own code and receives no Detach") {
     FrontWorld world;
     auto client = world.client();
     client.text(order("close 1000 SM"));
@@ -142,8 +141,7 @@ TEST_CASE("the home closes with its own code and receives no Detach", "[edge][fr
 }
 
 // Verified to fail when the front takes the close for the home's: the home keeps the session.
-TEST_CASE("a home whose frame was lost on the way is notified that the session ended",
-          "[edge][front]") {
+TEST_CASE("a home whose frame was lost on the way is notified that the session ended") {
     FrontWorld world;
     auto client = world.client();
     client.text(order("overflow"));
@@ -151,7 +149,7 @@ TEST_CASE("a home whose frame was lost on the way is notified that the session e
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("a frame sent before a close arrives before it", "[edge][front]") {
+TEST_CASE("a frame sent before a close arrives before it") {
     FrontWorld world;
     auto client = world.client();
     client.text(order("burst 50 4000"));
@@ -165,7 +163,7 @@ TEST_CASE("a frame sent before a close arrives before it", "[edge][front]") {
     check_close(client.until_closed(), 1000, "SM");
 }
 
-TEST_CASE("a client that answers pings stays, one that does not is closed", "[edge][front]") {
+TEST_CASE("a client that answers pings stays, one that does not is closed") {
     FrontWorld world{FrontWorld::with([](auto& o) {
         o.ping_interval = 20ms;
         o.ping_timeout = 500ms;
@@ -183,7 +181,7 @@ TEST_CASE("a client that answers pings stays, one that does not is closed", "[ed
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("a client's close frame is echoed and its home notified", "[edge][front]") {
+TEST_CASE("a client's close frame is echoed and its home notified") {
     FrontWorld world;
     const auto [code, reason] = GENERATE(table<unsigned, std::string>({{1000, "bye"}, {4774, ""}}));
     auto client = world.client();
@@ -194,7 +192,7 @@ TEST_CASE("a client's close frame is echoed and its home notified", "[edge][fron
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::client) == 1; }));
 }
 
-TEST_CASE("a connection that is lost notifies its home", "[edge][front]") {
+TEST_CASE("a connection that is lost notifies its home") {
     FrontWorld world;
     { auto client = world.client(); }
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
@@ -202,7 +200,7 @@ TEST_CASE("a connection that is lost notifies its home", "[edge][front]") {
     CHECK(FrontWorld::soon([&] { return world.counters.front.clients->Value() == 0; }));
 }
 
-TEST_CASE("clients of two shards reach homes on either", "[edge][front]") {
+TEST_CASE("clients of two shards reach homes on either") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.shards = 2; })};
     std::set<std::string> partitions;
     for (int i = 0; i < 64; ++i) {
@@ -221,7 +219,7 @@ TEST_CASE("clients of two shards reach homes on either", "[edge][front]") {
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 64; }));
 }
 
-TEST_CASE("a stop closes every client with 1001, spread over the drain", "[edge][front]") {
+TEST_CASE("a stop closes every client with 1001, spread over the drain") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.shards = 2; })};
     std::vector<WsClient> clients;
     for (int i = 0; i < 20; ++i) clients.push_back(world.client());
@@ -238,8 +236,7 @@ TEST_CASE("a stop closes every client with 1001, spread over the drain", "[edge]
     CHECK_THROWS(WsClient{world.fronts.port()});
 }
 
-TEST_CASE("a client whose home lets it go is attached again, on the same connection",
-          "[edge][front]") {
+TEST_CASE("a client whose home lets it go is attached again, on the same connection") {
     FrontWorld world;
     auto client = world.client();
     for (auto& home : world.homes) home->gone = true;
@@ -257,8 +254,7 @@ TEST_CASE("a client whose home lets it go is attached again, on the same connect
 }
 
 // Verified to fail when Front::repeat_kept() repeats no pings.
-TEST_CASE("a ping without an answer is repeated at the next home, and one with an answer is not",
-          "[edge][front]") {
+TEST_CASE("a ping without an answer is repeated at the next home, and one with an answer is not") {
     FrontWorld world;
     auto client = world.client();
     for (auto& home : world.homes) home->let_go = 2;
@@ -270,7 +266,7 @@ TEST_CASE("a ping without an answer is repeated at the next home, and one with a
     CHECK(client.next_message().payload.ends_with(":x"));
 }
 
-TEST_CASE("a client that no home takes again is closed with try again", "[edge][front]") {
+TEST_CASE("a client that no home takes again is closed with try again") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.answer_timeout = 200ms; })};
     auto client = world.client();
     for (auto& home : world.homes) home->gone = true;

@@ -42,8 +42,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("of many subscriptions that end at once few are under way, and all are published",
-          "[edge][home][events]") {
+TEST_CASE("of many subscriptions that end at once few are under way, and all are published") {
     World world;
     world.report(1'000);
     CHECK(world.publisher->unanswered() == GoneEvents::kInFlightMax);
@@ -52,7 +51,7 @@ TEST_CASE("of many subscriptions that end at once few are under way, and all are
     CHECK(world.publisher->unanswered() == 0);
 }
 
-TEST_CASE("an event that the log refuses does not hold up later ones", "[edge][home][events]") {
+TEST_CASE("an event that the log refuses does not hold up later ones") {
     World world;
     world.log->fail_next_publishes(100);
     world.report(300);
@@ -60,8 +59,7 @@ TEST_CASE("an event that the log refuses does not hold up later ones", "[edge][h
     CHECK(world.reported() == 200);
 }
 
-TEST_CASE("waiting events beyond the bound are left out, and there is space again later",
-          "[edge][home][events]") {
+TEST_CASE("waiting events beyond the bound are left out, and there is space again later") {
     constexpr auto kCapacity = GoneEvents::kInFlightMax + GoneEvents::kWaitingMax;
     World world;
     // Of several application servers, since each has a bucket.
@@ -74,8 +72,7 @@ TEST_CASE("waiting events beyond the bound are left out, and there is space agai
     CHECK(world.reported() == kCapacity + 1);
 }
 
-TEST_CASE("at a stop waiting events are forgotten, and a new start begins empty",
-          "[edge][home][events]") {
+TEST_CASE("at a stop waiting events are forgotten, and a new start begins empty") {
     World world;
     world.report(1'000);
     world.events.stop();
@@ -87,16 +84,15 @@ TEST_CASE("at a stop waiting events are forgotten, and a new start begins empty"
 }
 
 // Anybody can register with a made-up key, and 43 events a second stayed in the log for two weeks.
-TEST_CASE("where nobody has a webhook for it nothing is published",
-          "[edge][home][events][bounds]") {
+TEST_CASE("where nobody has a webhook for it nothing is published") {
     World world;
     world.report(100, core::GoneReason::unregistered, {}, world.unwanted);
     world.executor.run_for(1s);
     CHECK(world.reported() == 0);
 }
 
-TEST_CASE("the unregisters of one client are published up to a bound, those of others all the same",
-          "[edge][home][events][bounds]") {
+TEST_CASE(
+    "the unregisters of one client are published up to a bound, those of others all the same") {
     World world;
     const core::Uaid one{core::random_uuid4()};
     const core::Uaid other{core::random_uuid4()};
@@ -116,8 +112,7 @@ TEST_CASE("the unregisters of one client are published up to a bound, those of o
     CHECK(world.reported() == GoneEvents::kOfClient.at_once + 50 + 3 + 100);
 }
 
-TEST_CASE("an application server is notified of no more than it is allowed, whoever ends them",
-          "[edge][home][events][bounds]") {
+TEST_CASE("an application server is notified of no more than it is allowed, whoever ends them") {
     World world;
     for (int i = 0; i < 300; ++i) {
         world.report(50, core::GoneReason::unregistered, core::Uaid{core::random_uuid4()});

@@ -31,8 +31,8 @@ core::Uaid new_uaid() { return core::Uaid{core::random_uuid4()}; }
 }  // namespace
 
 TEST_CASE(
-    "hellos that wait for a read barrier are bounded: more are sent away, and the others answered",
-    "[home][bounds]") {
+    "hellos that wait for a read barrier are bounded: more are sent away, and the others "
+    "answered") {
     ServingHome world;
     const auto [known, channel] = world.subscribed();
     constexpr std::size_t kTooMany = 10;
@@ -62,8 +62,7 @@ TEST_CASE(
     check_sessions(world);
 }
 
-TEST_CASE("beyond the bound of messages with TTL 0 that are held after a take-over the oldest go",
-          "[home][bounds]") {
+TEST_CASE("beyond the bound of messages with TTL 0 that are held after a take-over the oldest go") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
@@ -87,8 +86,7 @@ TEST_CASE("beyond the bound of messages with TTL 0 that are held after a take-ov
 
 // Verified to fail when neither the end of a message nor that of its pending tombstone gives its
 // place back.
-TEST_CASE("a client has a bounded number of acknowledged messages without a tombstone in the log",
-          "[home][bounds]") {
+TEST_CASE("a client has a bounded number of acknowledged messages without a tombstone in the log") {
     constexpr std::size_t kWindow = 100;
     constexpr auto kMost = edge::WindowLimits{}.acked_not_durable;
     constexpr std::size_t kMessages = 3 * kMost;
@@ -127,8 +125,8 @@ TEST_CASE("a client has a bounded number of acknowledged messages without a tomb
     check_sessions(world);
 }
 
-TEST_CASE("a bounded number of clients is being removed at a time, and in the end all are removed",
-          "[home][bounds]") {
+TEST_CASE(
+    "a bounded number of clients is being removed at a time, and in the end all are removed") {
     HomeWorld::Options options;
     options.client_ttl = 2h;
     ServingHome world{options};

@@ -15,7 +15,7 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, 0};
 
 }  // namespace
 
-TEST_CASE("a home goes on from a trusted checkpoint, and reads no folded record again", "[home]") {
+TEST_CASE("a home goes on from a trusted checkpoint, and reads no folded record again") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto version = world.push(uaid, channel);

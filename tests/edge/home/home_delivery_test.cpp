@@ -21,7 +21,7 @@ const log::TopicPartition kNotifications{Topic::kNotifications, 0};
 
 }  // namespace
 
-TEST_CASE("a message for an attached client is sent at once, and an ack erases it", "[home]") {
+TEST_CASE("a message for an attached client is sent at once, and an ack erases it") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -38,7 +38,7 @@ TEST_CASE("a message for an attached client is sent at once, and an ack erases i
     CHECK(world.take_versions(world.connect(uaid)).empty());
 }
 
-TEST_CASE("a message waits for its client through a crash and the loss of the store", "[home]") {
+TEST_CASE("a message waits for its client through a crash and the loss of the store") {
     const bool lose_store = GENERATE(false, true);
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
@@ -51,8 +51,7 @@ TEST_CASE("a message waits for its client through a crash and the loss of the st
 }
 
 TEST_CASE(
-    "an unacknowledged message comes again with the same version, an acknowledged one does not",
-    "[home]") {
+    "an unacknowledged message comes again with the same version, an acknowledged one does not") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -66,7 +65,7 @@ TEST_CASE(
     CHECK(world.take_versions(world.connect(uaid)) == Versions{first, third});
 }
 
-TEST_CASE("at most a window of messages is under way, and acks make space", "[home]") {
+TEST_CASE("at most a window of messages is under way, and acks make space") {
     ServingHome world{{.delivery_window = 3}};
     const auto [uaid, channel] = world.subscribed();
     const bool attached_before = GENERATE(true, false);
@@ -94,8 +93,7 @@ TEST_CASE("at most a window of messages is under way, and acks make space", "[ho
     CHECK(world.take_versions(client) == Versions{live});
 }
 
-TEST_CASE("a message unacknowledged for a minute gives its place free, up to a hard cap",
-          "[home]") {
+TEST_CASE("a message unacknowledged for a minute gives its place free, up to a hard cap") {
     ServingHome world{{.delivery_window = 2}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -110,7 +108,7 @@ TEST_CASE("a message unacknowledged for a minute gives its place free, up to a h
     CHECK(world.take_versions(client).size() == 16);  // 20 in all: ten windows
 }
 
-TEST_CASE("a nack frees its place, and the message comes again at the next hello", "[home]") {
+TEST_CASE("a nack frees its place, and the message comes again at the next hello") {
     ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -126,8 +124,7 @@ TEST_CASE("a nack frees its place, and the message comes again at the next hello
     CHECK(world.take_versions(again) == Versions{first});
 }
 
-TEST_CASE("a TTL-0 message is sent now or never, and its tombstone is written either way",
-          "[home]") {
+TEST_CASE("a TTL-0 message is sent now or never, and its tombstone is written either way") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.run(10s);
@@ -144,7 +141,7 @@ TEST_CASE("a TTL-0 message is sent now or never, and its tombstone is written ei
     CHECK(world.reasons().size() == 2);
 }
 
-TEST_CASE("the tombstone of a TTL-0 message says whether it was sent and acknowledged", "[home]") {
+TEST_CASE("the tombstone of a TTL-0 message says whether it was sent and acknowledged") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.push(uaid, channel, Push{.ttl_s = 0});  // nobody is connected
@@ -161,7 +158,7 @@ TEST_CASE("the tombstone of a TTL-0 message says whether it was sent and acknowl
           std::vector<std::string>{"unanswered", "acked"});
 }
 
-TEST_CASE("a message that expires says whether a connection got it", "[home]") {
+TEST_CASE("a message that expires says whether a connection got it") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -176,7 +173,7 @@ TEST_CASE("a message that expires says whether a connection got it", "[home]") {
     CHECK(world.in_tombstones(core::kSentHeader) == std::vector<std::string>{"unanswered"});
 }
 
-TEST_CASE("after a take-over a TTL-0 message waits five seconds for its client", "[home]") {
+TEST_CASE("after a take-over a TTL-0 message waits five seconds for its client") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
@@ -191,7 +188,7 @@ TEST_CASE("after a take-over a TTL-0 message waits five seconds for its client",
 }
 
 // Verified to fail when Delivery::finished() keeps held messages.
-TEST_CASE("a TTL-0 message that its sender deleted is not held for its client", "[home]") {
+TEST_CASE("a TTL-0 message that its sender deleted is not held for its client") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
@@ -208,7 +205,7 @@ TEST_CASE("a TTL-0 message that its sender deleted is not held for its client", 
 
 // Verified to fail when Delivery::finished() keeps held messages that a former home finished as
 // expired.
-TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next one", "[home]") {
+TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next one") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -222,7 +219,7 @@ TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next o
 }
 
 // Verified to fail without Delivery::replace_awaiting().
-TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held", "[home]") {
+TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held") {
     const std::uint32_t ttl_s = GENERATE(0, 3600);
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
@@ -236,7 +233,7 @@ TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held", 
 }
 
 // Verified to fail when Delivery::finished() withdraws nothing from the outbox.
-TEST_CASE("a message and its end that are read in one turn are not sent", "[home]") {
+TEST_CASE("a message and its end that are read in one turn are not sent") {
     const std::uint32_t ttl_s = GENERATE(0, 3600);
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
@@ -253,7 +250,7 @@ TEST_CASE("a message and its end that are read in one turn are not sent", "[home
 }
 
 // Verified to fail when Delivery::fold() does not finish the message that a Topic message replaced.
-TEST_CASE("a replaced Topic message gives its place in the window to the newer one", "[home]") {
+TEST_CASE("a replaced Topic message gives its place in the window to the newer one") {
     ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -267,7 +264,7 @@ TEST_CASE("a replaced Topic message gives its place in the window to the newer o
 }
 
 // Verified to fail when read_once() reads without heeding has_bytes_for().
-TEST_CASE("the messages under way to a client never exceed its bytes", "[home]") {
+TEST_CASE("the messages under way to a client never exceed its bytes") {
     ServingHome world{{.delivery_window = 1'000, .delivery_window_bytes = 20'000}};
     const auto [uaid, channel] = world.subscribed();
     const bool attached_before = GENERATE(true, false);
@@ -293,8 +290,7 @@ TEST_CASE("the messages under way to a client never exceed its bytes", "[home]")
     CHECK(got == sent);
 }
 
-TEST_CASE("a newer message of a channel's Topic replaces the older, whose tombstone goes first",
-          "[home]") {
+TEST_CASE("a newer message of a channel's Topic replaces the older, whose tombstone goes first") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto other = world.push(uaid, channel);
@@ -313,8 +309,7 @@ TEST_CASE("a newer message of a channel's Topic replaces the older, whose tombst
 // "replaced" fails while the one of "acked", under way behind it, does not.
 TEST_CASE(
     "no ack of a Topic message reaches the log before the tombstones of the messages that it "
-    "replaced",
-    "[home][hole]") {
+    "replaced") {
     const auto seed = GENERATE(range(0U, 10U));
     CAPTURE(seed);
     ServingHome world{{.seed = seed, .append_delay_max = 200ms}};
@@ -334,7 +329,7 @@ TEST_CASE(
     CHECK(world.reasons() == Received{"replaced", "acked"});
 }
 
-TEST_CASE("messages expire by the log's time, whatever the host's clock says", "[home]") {
+TEST_CASE("messages expire by the log's time, whatever the host's clock says") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.push(uaid, channel, Push{.ttl_s = 60});
@@ -346,7 +341,7 @@ TEST_CASE("messages expire by the log's time, whatever the host's clock says", "
     CHECK(world.reasons() == Received{"expired"});
 }
 
-TEST_CASE("a deleted message is not sent, and frees its place if it was", "[home]") {
+TEST_CASE("a deleted message is not sent, and frees its place if it was") {
     ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -362,7 +357,7 @@ TEST_CASE("a deleted message is not sent, and frees its place if it was", "[home
     CHECK(world.take_versions(client) == Versions{third});
 }
 
-TEST_CASE("a tombstone is published again until it is read back", "[home]") {
+TEST_CASE("a tombstone is published again until it is read back") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -381,7 +376,7 @@ TEST_CASE("a tombstone is published again until it is read back", "[home]") {
     CHECK(world.take_versions(world.connect(uaid)).empty());
 }
 
-TEST_CASE("a pending tombstone outlives a crash: the next home publishes it", "[home]") {
+TEST_CASE("a pending tombstone outlives a crash: the next home publishes it") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -399,7 +394,7 @@ TEST_CASE("a pending tombstone outlives a crash: the next home publishes it", "[
 }
 
 // Verified to fail when flush() does not write postponed changes.
-TEST_CASE("a stop leaves the acks that the log does not have in the store", "[home]") {
+TEST_CASE("a stop leaves the acks that the log does not have in the store") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -417,8 +412,7 @@ TEST_CASE("a stop leaves the acks that the log does not have in the store", "[ho
 }
 
 // Verified to fail when ended() does not write postponed changes.
-TEST_CASE("a home that hands over leaves its store with the acks that the log does not have",
-          "[home]") {
+TEST_CASE("a home that hands over leaves its store with the acks that the log does not have") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -439,7 +433,7 @@ TEST_CASE("a home that hands over leaves its store with the acks that the log do
 }
 
 // Verified to fail when flush_or_turn() flushes although the commit failed.
-TEST_CASE("while the store cannot be written nothing leaves that follows from the fold", "[home]") {
+TEST_CASE("while the store cannot be written nothing leaves that follows from the fold") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -466,8 +460,7 @@ TEST_CASE("while the store cannot be written nothing leaves that follows from th
 }
 
 // Verified to fail when dirty() asks the store alone, and when it counts no rows.
-TEST_CASE("a message that is acknowledged within a second is never written to the store",
-          "[home]") {
+TEST_CASE("a message that is acknowledged within a second is never written to the store") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -492,8 +485,7 @@ TEST_CASE("a message that is acknowledged within a second is never written to th
 
 // Verified to fail when TombstoneOutbox::read_more() reads nothing, and when pump() heeds no limit.
 TEST_CASE(
-    "pending tombstones beyond the bound of memory go out in portions and leave space for others",
-    "[home]") {
+    "pending tombstones beyond the bound of memory go out in portions and leave space for others") {
     ServingHome world{{.append_delay_max = 100ms}};
     world.run(2s);
     const core::Uaid uaid{core::random_uuid4()};
@@ -520,7 +512,7 @@ TEST_CASE(
     test::check_sessions(world);
 }
 
-TEST_CASE("while the log is away attached clients stay and get what is pending", "[home]") {
+TEST_CASE("while the log is away attached clients stay and get what is pending") {
     ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto first = world.push(uaid, channel);
@@ -539,7 +531,7 @@ TEST_CASE("while the log is away attached clients stay and get what is pending",
     CHECK(world.take(unknown) == Received{"closed 1013 Unproven"});
 }
 
-TEST_CASE("tombstones wait a moment for others, and a home that ends sends them first", "[home]") {
+TEST_CASE("tombstones wait a moment for others, and a home that ends sends them first") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -566,8 +558,7 @@ TEST_CASE("tombstones wait a moment for others, and a home that ends sends them 
     CHECK(world.reasons().size() == 3);
 }
 
-TEST_CASE("a home that ends publishes tombstones again that the log refused a moment ago",
-          "[home]") {
+TEST_CASE("a home that ends publishes tombstones again that the log refused a moment ago") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -586,7 +577,7 @@ TEST_CASE("a home that ends publishes tombstones again that the log refused a mo
     CHECK(world.tombstones.count == 0);
 }
 
-TEST_CASE("a full batch of tombstones is published at once", "[home]") {
+TEST_CASE("a full batch of tombstones is published at once") {
     ServingHome world{{.delivery_window = edge::TombstoneOutbox::kFullBatch}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -600,7 +591,7 @@ TEST_CASE("a full batch of tombstones is published at once", "[home]") {
     CHECK(world.reasons().size() == edge::TombstoneOutbox::kFullBatch);
 }
 
-TEST_CASE("a home knows whether a message is on its way to its client, and since when", "[home]") {
+TEST_CASE("a home knows whether a message is on its way to its client, and since when") {
     using edge::DeliveryNow;
     HomeWorld world;
     world.start_home();
@@ -638,8 +629,7 @@ TEST_CASE("a home knows whether a message is on its way to its client, and since
     CHECK_FALSE(world.home->delivery_now(message).answered);
 }
 
-TEST_CASE("a home knows whether a client is connected, since when, and what is on its way to it",
-          "[home]") {
+TEST_CASE("a home knows whether a client is connected, since when, and what is on its way to it") {
     using edge::ClientNow;
     HomeWorld world;
     world.start_home();
@@ -670,8 +660,7 @@ TEST_CASE("a home knows whether a client is connected, since when, and what is o
     CHECK(world.home->client_now(uaid).sent == decltype(now.sent){now.sent[1]});
 }
 
-TEST_CASE("what may have expired while the host was down waits undelivered, and is not finished",
-          "[home]") {
+TEST_CASE("what may have expired while the host was down waits undelivered, and is not finished") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto hour = world.push(uaid, channel, Push{.ttl_s = 3'600});
@@ -720,8 +709,7 @@ TEST_CASE("what may have expired while the host was down waits undelivered, and 
     }
 }
 
-TEST_CASE("a message with TTL 0 of before the host was down does not wait for its client",
-          "[home]") {
+TEST_CASE("a message with TTL 0 of before the host was down does not wait for its client") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();

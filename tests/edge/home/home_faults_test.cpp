@@ -24,7 +24,7 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, HomeWorld::kPart
 
 // A deliberate fault: if the home did not check the store again, the client would get a new UAID;
 // only the outbox would hold that answer back.
-TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") {
+TEST_CASE("a read that fails behind the read barrier denies nothing") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.run(1s);
@@ -157,8 +157,7 @@ bool is_negative(const std::string& frame, const core::Uaid& uaid) {
 
 TEST_CASE(
     "after any fault below a home, before any act of its clients: nobody is denied, the fault "
-    "shows, and it heals or waits for a restart",
-    "[home][matrix]") {
+    "shows, and it heals or waits for a restart") {
     const auto what =
         GENERATE(values({Below::one_read, Below::reads, Below::damage, Below::one_write,
                          Below::writes, Below::space_for_writes, Below::capacity, Below::publishes,

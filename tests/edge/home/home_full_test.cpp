@@ -35,8 +35,8 @@ const Received kOverloaded{"closed 1013 Overloaded"};
 // Verified to fail when the outbox counts the text of frames alone, and when attach() does not
 // check the bound.
 TEST_CASE(
-    "frames that wait for a commit are bounded in memory, and clients beyond the bound are closed",
-    "[home][bounds]") {
+    "frames that wait for a commit are bounded in memory, and clients beyond the bound are "
+    "closed") {
     constexpr std::size_t kEntryLeast = 100;  // bytes that the least of frames takes
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
@@ -74,8 +74,8 @@ TEST_CASE(
 }
 
 // Verified to fail when attach() does not check the bound.
-TEST_CASE("clients that come and go while nothing can be committed take no memory without a bound",
-          "[home][bounds]") {
+TEST_CASE(
+    "clients that come and go while nothing can be committed take no memory without a bound") {
     constexpr std::size_t kHelloLeast = 200;
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
@@ -101,8 +101,8 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
     check_sessions(world);
 }
 
-TEST_CASE("the awaited acks of messages with TTL 0 and a receipt are bounded, and all are reported",
-          "[home][bounds]") {
+TEST_CASE(
+    "the awaited acks of messages with TTL 0 and a receipt are bounded, and all are reported") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -131,8 +131,7 @@ TEST_CASE("the awaited acks of messages with TTL 0 and a receipt are bounded, an
     check_sessions(world);
 }
 
-TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their acks",
-          "[home][bounds]") {
+TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their acks") {
     test::NotedMilestones milestones;
     HomeWorld world;
     world.milestones = &milestones;
@@ -162,8 +161,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
     check_sessions(world);
 }
 
-TEST_CASE("beyond the bound of watched clients too many messages are still noticed",
-          "[home][bounds]") {
+TEST_CASE("beyond the bound of watched clients too many messages are still noticed") {
     HomeWorld::Options options;
     options.max_pending = 20;
     ServingHome world{options};

@@ -34,7 +34,7 @@ void check_held(HomeWorld& world, const std::vector<std::string>& pushed, std::s
 
 }  // namespace
 
-TEST_CASE("of a client that has too many messages the oldest go", "[edge][home][limit]") {
+TEST_CASE("of a client that has too many messages the oldest go") {
     ServingHome world{limited()};
     const auto [uaid, channel] = world.subscribed();
     std::vector<std::string> pushed;
@@ -48,7 +48,7 @@ TEST_CASE("of a client that has too many messages the oldest go", "[edge][home][
     CHECK(got == std::vector(pushed.end() - static_cast<std::ptrdiff_t>(got.size()), pushed.end()));
 }
 
-TEST_CASE("many messages that come at once are dropped in pieces", "[edge][home][limit]") {
+TEST_CASE("many messages that come at once are dropped in pieces") {
     constexpr std::size_t kMany = PendingLimit::kBeyondMax + 2 * PendingLimit::kBudget;
     ServingHome world{limited()};
     const auto [uaid, channel] = world.subscribed();
@@ -61,7 +61,7 @@ TEST_CASE("many messages that come at once are dropped in pieces", "[edge][home]
     test::check_sessions(world);
 }
 
-TEST_CASE("Topic messages count, and go by age as all others", "[edge][home][limit]") {
+TEST_CASE("Topic messages count, and go by age as all others") {
     ServingHome world{limited()};
     const auto [uaid, channel] = world.subscribed();
     const auto oldest = world.push(uaid, channel, {.topic = "old"});
@@ -77,7 +77,7 @@ TEST_CASE("Topic messages count, and go by age as all others", "[edge][home][lim
     CHECK(std::find(got.begin(), got.end(), oldest) == got.end());
 }
 
-TEST_CASE("a client that takes its messages loses none", "[edge][home][limit]") {
+TEST_CASE("a client that takes its messages loses none") {
     ServingHome world{limited()};
     const auto number = world.connect();
     const core::ChannelId channel{core::random_uuid4()};
@@ -93,7 +93,7 @@ TEST_CASE("a client that takes its messages loses none", "[edge][home][limit]") 
     CHECK(world.reasons() == std::vector<std::string>(100, "acked"));
 }
 
-TEST_CASE("a crash in the middle of dropping drops the rest afterwards", "[edge][home][limit]") {
+TEST_CASE("a crash in the middle of dropping drops the rest afterwards") {
     const auto steps = GENERATE(range(0, 12));
     CAPTURE(steps);
     ServingHome world{limited()};
@@ -113,8 +113,7 @@ TEST_CASE("a crash in the middle of dropping drops the rest afterwards", "[edge]
     CHECK(world.unfinished_in_log() == got.size());
 }
 
-TEST_CASE("with the policy reset the client is removed and gets a new UAID",
-          "[edge][home][limit]") {
+TEST_CASE("with the policy reset the client is removed and gets a new UAID") {
     ServingHome world{limited("reset")};
     const auto [uaid, channel] = world.subscribed();
     for (std::size_t i = 0; i < 2 * kMax; ++i) world.push(uaid, channel);
@@ -125,8 +124,7 @@ TEST_CASE("with the policy reset the client is removed and gets a new UAID",
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 
-TEST_CASE("a client that is reset while it is attached is closed with 1000",
-          "[edge][home][limit]") {
+TEST_CASE("a client that is reset while it is attached is closed with 1000") {
     ServingHome world{limited("reset")};
     const auto number = world.connect();
     const core::ChannelId channel{core::random_uuid4()};
@@ -136,7 +134,7 @@ TEST_CASE("a client that is reset while it is attached is closed with 1000",
     CHECK(world.take(number).back() == "closed 1000 Reset");
 }
 
-TEST_CASE("a register beyond the limit of channels gets 409", "[edge][home][limit]") {
+TEST_CASE("a register beyond the limit of channels gets 409") {
     HomeWorld::Options options;
     options.channels_per_client = 2;
     ServingHome world{options};
@@ -162,8 +160,7 @@ TEST_CASE("a register beyond the limit of channels gets 409", "[edge][home][limi
           test::Received{edge::register_frame(one, 409, "Too many channels")});
 }
 
-TEST_CASE("of the channels that a client has removed within a day some count",
-          "[edge][home][limit]") {
+TEST_CASE("of the channels that a client has removed within a day some count") {
     HomeWorld::Options options;
     options.channels_per_client = 3;
     ServingHome world{options};
@@ -202,8 +199,7 @@ TEST_CASE("of the channels that a client has removed within a day some count",
 }
 
 // Rows of removed channels stay for a day, and whoever removes the client reads them all.
-TEST_CASE("channels that a client does not have leave no rows, however it asks for their end",
-          "[edge][home][limit]") {
+TEST_CASE("channels that a client does not have leave no rows, however it asks for their end") {
     HomeWorld::Options options;
     options.channels_per_client = 3;
     ServingHome world{options};

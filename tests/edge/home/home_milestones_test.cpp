@@ -41,8 +41,7 @@ struct World : HomeWorld {
 
 }  // namespace
 
-TEST_CASE("the milestones of a tracked message that is sent at once are reported",
-          "[home][milestones]") {
+TEST_CASE("the milestones of a tracked message that is sent at once are reported") {
     World world;
     const auto session = world.connect(world.client);
     const auto before = world.clock.wall();
@@ -58,8 +57,7 @@ TEST_CASE("the milestones of a tracked message that is sent at once are reported
     CHECK(world.reasons() == Received{"acked"});
 }
 
-TEST_CASE("a message that waits is stored, and retrieved when its client comes",
-          "[home][milestones]") {
+TEST_CASE("a message that waits is stored, and retrieved when its client comes") {
     World world;
     const auto version = world.track("a");
     CHECK(world.noted.take() == Received{"a stored"});
@@ -70,8 +68,7 @@ TEST_CASE("a message that waits is stored, and retrieved when its client comes",
     CHECK(world.noted.take() == Received{"a delivered"});
 }
 
-TEST_CASE("the code of the ack says how it ended, whether it was sent at once or waited",
-          "[home][milestones]") {
+TEST_CASE("the code of the ack says how it ended, whether it was sent at once or waited") {
     World world;
     const auto [code, end] = GENERATE(table<int, std::string>({{100, "a delivered"},
                                                                {101, "a decryption_error"},
@@ -90,7 +87,7 @@ TEST_CASE("the code of the ack says how it ended, whether it was sent at once or
     CHECK(world.in_tombstones(core::kClientCodeHeader) == recorded);
 }
 
-TEST_CASE("a message from the store says so to the client", "[home][milestones]") {
+TEST_CASE("a message from the store says so to the client") {
     World world;
     const auto reports_it = [&](std::uint64_t session) {
         const auto received = world.take(session);
@@ -103,7 +100,7 @@ TEST_CASE("a message from the store says so to the client", "[home][milestones]"
     CHECK_FALSE(reports_it(session));  // it came at once
 }
 
-TEST_CASE("a nack is reported too, and the message stays pending", "[home][milestones]") {
+TEST_CASE("a nack is reported too, and the message stays pending") {
     World world;
     const auto [code, end] = GENERATE(table<int, std::string>(
         {{301, "a decryption_error"}, {302, "a not_delivered"}, {303, "a not_delivered"}}));
@@ -116,16 +113,14 @@ TEST_CASE("a nack is reported too, and the message stays pending", "[home][miles
     CHECK(world.reasons().empty());
 }
 
-TEST_CASE("a tracked message with TTL 0 is expired if its client is not there",
-          "[home][milestones]") {
+TEST_CASE("a tracked message with TTL 0 is expired if its client is not there") {
     World world;
     world.run(10s);  // longer than a take-over grants its clients
     world.track("a", 0);
     CHECK(world.noted.take() == Received{"a expired"});
 }
 
-TEST_CASE("a tracked message with TTL 0 is delivered if its client is there and says so",
-          "[home][milestones]") {
+TEST_CASE("a tracked message with TTL 0 is delivered if its client is there and says so") {
     World world;
     const auto session = world.connect(world.client);
     const auto version = world.track("a", 0);
@@ -137,8 +132,7 @@ TEST_CASE("a tracked message with TTL 0 is delivered if its client is there and 
     CHECK(world.noted.take() == Received{"a delivered"});
 }
 
-TEST_CASE("a message that expired before its client came is reported as expired",
-          "[home][milestones]") {
+TEST_CASE("a message that expired before its client came is reported as expired") {
     World world;
     world.track("a", 10);
     world.run(20s);
@@ -149,8 +143,7 @@ TEST_CASE("a message that expired before its client came is reported as expired"
 }
 
 // Verified to fail when TombstoneOutbox publishes a tombstone without waiting for the milestone.
-TEST_CASE("the tombstone goes out after the log knows the end, and a kill between loses neither",
-          "[home][milestones]") {
+TEST_CASE("the tombstone goes out after the log knows the end, and a kill between loses neither") {
     World world;
     const auto session = world.connect(world.client);
     const auto version = world.track("a");
@@ -176,7 +169,7 @@ TEST_CASE("the tombstone goes out after the log knows the end, and a kill betwee
     CHECK(world.take_versions(world.connect(world.client)).empty());
 }
 
-TEST_CASE("a milestone's report may come after the home is gone", "[home][milestones]") {
+TEST_CASE("a milestone's report may come after the home is gone") {
     World world;
     const auto session = world.connect(world.client);
     world.noted.holds = true;
@@ -187,8 +180,7 @@ TEST_CASE("a milestone's report may come after the home is gone", "[home][milest
     CHECK(world.reasons().empty());
 }
 
-TEST_CASE("a tracked message that a newer one of its Topic replaces ends so, also after a kill",
-          "[home][milestones]") {
+TEST_CASE("a tracked message that a newer one of its Topic replaces ends so, also after a kill") {
     World world;
     const Push older{.topic = "news", .reliability_id = "a"};
     world.push(world.client, world.channel, older);
@@ -209,8 +201,7 @@ TEST_CASE("a tracked message that a newer one of its Topic replaces ends so, als
 }
 
 TEST_CASE(
-    "a tracked message that its sender deletes ends so, also after a kill, and is counted once",
-    "[home][milestones]") {
+    "a tracked message that its sender deletes ends so, also after a kill, and is counted once") {
     World world;
     const auto version = world.track("a");
     world.push(world.client, world.channel);  // nobody tracks this one
@@ -230,8 +221,7 @@ TEST_CASE(
     CHECK(world.take_versions(world.connect(world.client)).size() == 1);
 }
 
-TEST_CASE("a deleted message that the client acknowledges late stays deleted",
-          "[home][milestones]") {
+TEST_CASE("a deleted message that the client acknowledges late stays deleted") {
     World world;
     const auto ttl_s = GENERATE(0U, 3600U);
     const auto session = world.connect(world.client);
@@ -244,8 +234,7 @@ TEST_CASE("a deleted message that the client acknowledges late stays deleted",
     CHECK(world.noted.take() == Received{"a deleted"});
 }
 
-TEST_CASE("an acknowledged message that its sender deletes stays delivered, also after a kill",
-          "[home][milestones]") {
+TEST_CASE("an acknowledged message that its sender deletes stays delivered, also after a kill") {
     World world;
     const bool killed = GENERATE(false, true);
     const auto session = world.connect(world.client);
@@ -275,8 +264,7 @@ TEST_CASE("an acknowledged message that its sender deletes stays delivered, also
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
-TEST_CASE("a tracked message with TTL 0 that waits after a take-over may be replaced or deleted",
-          "[home][milestones]") {
+TEST_CASE("a tracked message with TTL 0 that waits after a take-over may be replaced or deleted") {
     World world;
     const bool replaced = GENERATE(false, true);
     const auto version = world.push(world.client, world.channel,
@@ -291,7 +279,7 @@ TEST_CASE("a tracked message with TTL 0 that waits after a take-over may be repl
     CHECK(world.noted.take() == Received{replaced ? "a replaced" : "a deleted"});
 }
 
-TEST_CASE("a frame that never left is not reported", "[home][milestones]") {
+TEST_CASE("a frame that never left is not reported") {
     World world;
     world.connect(world.client);
     world.noted.take();
@@ -301,7 +289,7 @@ TEST_CASE("a frame that never left is not reported", "[home][milestones]") {
     CHECK(world.noted.take() == Received{"a deleted"});
 }
 
-TEST_CASE("a standby folds tracked messages and says nothing", "[home][milestones]") {
+TEST_CASE("a standby folds tracked messages and says nothing") {
     World world;
     world.crash();
     world.noted.take();
@@ -316,7 +304,7 @@ TEST_CASE("a standby folds tracked messages and says nothing", "[home][milestone
     world.ack(session, "nonsense");
 }
 
-TEST_CASE("a home that is about to hand over waits for no milestone", "[home][milestones]") {
+TEST_CASE("a home that is about to hand over waits for no milestone") {
     World world;
     const auto session = world.connect(world.client);
     const auto version = world.track("a");

@@ -44,7 +44,7 @@ struct Row {
 
 }  // namespace
 
-TEST_CASE("every command, and all that the client receives", "[edge][home][protocol]") {
+TEST_CASE("every command, and all that the client receives") {
     ServingHome world;
     const std::string bad_key =
         channel_frame("register", 400, R"(,"pushEndpoint":"Failed to generate endpoint")");

@@ -58,8 +58,7 @@ struct World : HomeWorld {
 
 }  // namespace
 
-TEST_CASE("the sender of a message with a receipt is notified that it was acknowledged",
-          "[home][receipts]") {
+TEST_CASE("the sender of a message with a receipt is notified that it was acknowledged") {
     World world;
     const auto session = world.connect(world.client);
     world.push(world.client, world.channel);  // nobody wants a receipt for this one
@@ -72,8 +71,7 @@ TEST_CASE("the sender of a message with a receipt is notified that it was acknow
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
-TEST_CASE("a message with a receipt is reported as expired though its client never comes",
-          "[home][receipts]") {
+TEST_CASE("a message with a receipt is reported as expired though its client never comes") {
     World world;
     world.send({.ttl_s = 10});
     world.push(world.client, world.channel, Push{.ttl_s = 10});
@@ -86,8 +84,7 @@ TEST_CASE("a message with a receipt is reported as expired though its client nev
     CHECK(world.reported().size() == 1);
 }
 
-TEST_CASE("a message without a home for hours after its end is reported as expired, once",
-          "[home][receipts]") {
+TEST_CASE("a message without a home for hours after its end is reported as expired, once") {
     World world;
     world.send({.ttl_s = 10});
     world.crash();
@@ -101,8 +98,7 @@ TEST_CASE("a message without a home for hours after its end is reported as expir
     CHECK(world.reported().size() == 1);
 }
 
-TEST_CASE("messages of an ended subscription, and replaced messages, are gone",
-          "[home][receipts]") {
+TEST_CASE("messages of an ended subscription, and replaced messages, are gone") {
     World world;
     world.send({.topic = "score"});
     world.send({.topic = "score"});
@@ -112,7 +108,7 @@ TEST_CASE("messages of an ended subscription, and replaced messages, are gone",
     CHECK(world.reported() == Received{"a gone replaced", "b gone unregistered"});
 }
 
-TEST_CASE("of a message with TTL 0 the ack is awaited for a moment", "[home][receipts]") {
+TEST_CASE("of a message with TTL 0 the ack is awaited for a moment") {
     World world;
     const auto session = world.connect(world.client);
     const auto version = world.send({.ttl_s = 0});
@@ -125,8 +121,7 @@ TEST_CASE("of a message with TTL 0 the ack is awaited for a moment", "[home][rec
     CHECK(world.reasons().size() == 2);
 }
 
-TEST_CASE("an outcome that the log did not take is published again before the tombstone",
-          "[home][receipts]") {
+TEST_CASE("an outcome that the log did not take is published again before the tombstone") {
     World world;
     const auto session = world.connect(world.client);
     const auto version = world.send();
@@ -147,8 +142,8 @@ TEST_CASE("an outcome that the log did not take is published again before the to
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
-TEST_CASE("a standby keeps receipts and publishes nothing; the home that takes over publishes them",
-          "[home][receipts]") {
+TEST_CASE(
+    "a standby keeps receipts and publishes nothing; the home that takes over publishes them") {
     World world;
     world.crash();
     world.start_home("standby");
@@ -160,8 +155,7 @@ TEST_CASE("a standby keeps receipts and publishes nothing; the home that takes o
     CHECK(world.reported() == Received{"a expired expired"});
 }
 
-TEST_CASE("a message that is put again after its end is not reported a second time",
-          "[home][receipts]") {
+TEST_CASE("a message that is put again after its end is not reported a second time") {
     World world;
     const auto session = world.connect(world.client);
     const auto topic = GENERATE(as<std::optional<std::string>>{}, std::nullopt, "score");
@@ -175,8 +169,7 @@ TEST_CASE("a message that is put again after its end is not reported a second ti
     CHECK(world.reported() == Received{"a acknowledged acked"});
 }
 
-TEST_CASE("a receipt that does not decode is reported to nobody and delays nothing",
-          "[home][receipts]") {
+TEST_CASE("a receipt that does not decode is reported to nobody and delays nothing") {
     World world;
     const auto session = world.connect(world.client);
     world.ack(session, world.send({.receipt = "nobody"}));
@@ -185,7 +178,7 @@ TEST_CASE("a receipt that does not decode is reported to nobody and delays nothi
     CHECK(world.reasons() == Received{"acked"});
 }
 
-TEST_CASE("a message that its sender deletes is not reported", "[home][receipts]") {
+TEST_CASE("a message that its sender deletes is not reported") {
     World world;
     world.finish(world.client, world.send({.ttl_s = 10}), core::FinishReason::deleted);
     world.run(20s);
@@ -193,8 +186,7 @@ TEST_CASE("a message that its sender deletes is not reported", "[home][receipts]
     CHECK(world.reasons() == Received{"deleted"});
 }
 
-TEST_CASE("the end of a subscription reaches the owner that its VAPID key names",
-          "[home][events]") {
+TEST_CASE("the end of a subscription reaches the owner that its VAPID key names") {
     ServingHome world;
     const auto session = world.connect();
     const auto key = core::base64url(std::string(1, '\4') + std::string(64, 'k'));
@@ -229,8 +221,7 @@ TEST_CASE("the end of a subscription reaches the owner that its VAPID key names"
     CHECK(event.find("\"unregistered\"") != std::string::npos);
 }
 
-TEST_CASE("the outcomes of a home under way are bounded, and all are published",
-          "[home][receipts]") {
+TEST_CASE("the outcomes of a home under way are bounded, and all are published") {
     World world{{.append_delay_max = 100ms, .delivery_window = 200}};
     const auto session = world.connect(world.client);
     constexpr int kMessages = 3 * edge::Outcomes::kInFlightMax;
@@ -249,8 +240,7 @@ TEST_CASE("the outcomes of a home under way are bounded, and all are published",
     test::check_sessions(world);
 }
 
-TEST_CASE("a home has one outcome under way while other homes fill what its shard may have",
-          "[home][receipts]") {
+TEST_CASE("a home has one outcome under way while other homes fill what its shard may have") {
     World world;
     const auto session = world.connect(world.client);
     world.send();
@@ -266,7 +256,7 @@ TEST_CASE("a home has one outcome under way while other homes fill what its shar
     CHECK(world.outcomes.count == edge::OutcomesInFlight::kOutcomesMax);
 }
 
-TEST_CASE("a home that ends frees its places among the outcomes of its shard", "[home][receipts]") {
+TEST_CASE("a home that ends frees its places among the outcomes of its shard") {
     World world;
     const auto session = world.connect(world.client);
     world.send();

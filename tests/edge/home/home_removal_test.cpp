@@ -94,8 +94,7 @@ std::vector<core::WriteStamp> stamps_of(const HomeWorld& world, const std::strin
 
 }  // namespace
 
-TEST_CASE("compaction leaves no record in any topic that mentions a removed client",
-          "[edge][home][removal]") {
+TEST_CASE("compaction leaves no record in any topic that mentions a removed client") {
     ServingHome world{short_lived()};
     const auto number = world.connect();
     const auto uaid = world.uaid(number);
@@ -126,7 +125,7 @@ TEST_CASE("compaction leaves no record in any topic that mentions a removed clie
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 
-TEST_CASE("a removed client lives again by an import above its removal", "[edge][home][removal]") {
+TEST_CASE("a removed client lives again by an import above its removal") {
     ServingHome world{short_lived()};
     const auto number = world.connect();
     const auto uaid = world.uaid(number);
@@ -166,7 +165,7 @@ TEST_CASE("a removed client lives again by an import above its removal", "[edge]
     CHECK(world.uaid(world.connect(uaid)) == uaid);
 }
 
-TEST_CASE("a client that is attached, or was lately, is not removed", "[edge][home][removal]") {
+TEST_CASE("a client that is attached, or was lately, is not removed") {
     ServingHome world{short_lived()};
     const auto [away, channel] = world.subscribed();
     const auto number = world.connect();
@@ -182,7 +181,7 @@ TEST_CASE("a client that is attached, or was lately, is not removed", "[edge][ho
     }
 }
 
-TEST_CASE("a bridged client is never taken for absent", "[edge][home][removal]") {
+TEST_CASE("a bridged client is never taken for absent") {
     ServingHome world{short_lived()};
     const core::Uaid uaid{core::random_uuid4()};
     core::ClientRecorded client;
@@ -195,7 +194,7 @@ TEST_CASE("a bridged client is never taken for absent", "[edge][home][removal]")
     CHECK(left_in_log(world, uaid).size() == 1);
 }
 
-TEST_CASE("a log that does not answer removes nobody, and later it does", "[edge][home][removal]") {
+TEST_CASE("a log that does not answer removes nobody, and later it does") {
     ServingHome world{short_lived()};
     const auto [uaid, channel] = world.subscribed();
     world.run(2h + 30min);
@@ -206,8 +205,7 @@ TEST_CASE("a log that does not answer removes nobody, and later it does", "[edge
     CHECK(left_in_log(world, uaid).empty());
 }
 
-TEST_CASE("a home does not remove a client whose return it has not read yet",
-          "[edge][home][removal]") {
+TEST_CASE("a home does not remove a client whose return it has not read yet") {
     ServingHome world{short_lived()};
     const auto [uaid, channel] = world.subscribed();
     world.run(2h + 30min);
@@ -224,8 +222,7 @@ TEST_CASE("a home does not remove a client whose return it has not read yet",
     CHECK(world.uaid(world.connect(uaid)) == uaid);
 }
 
-TEST_CASE("the channels of a removed client get their tombstones from the next home",
-          "[edge][home][removal]") {
+TEST_CASE("the channels of a removed client get their tombstones from the next home") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
@@ -241,8 +238,7 @@ TEST_CASE("the channels of a removed client get their tombstones from the next h
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 
-TEST_CASE("a crash at any step of a removal leaves a client that is there or gone",
-          "[edge][home][removal]") {
+TEST_CASE("a crash at any step of a removal leaves a client that is there or gone") {
     const auto steps = GENERATE(range(0, 40, 3));
     CAPTURE(steps);
     HomeWorld::Options options = short_lived();
@@ -262,8 +258,7 @@ TEST_CASE("a crash at any step of a removal leaves a client that is there or gon
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 
-TEST_CASE("a client that an operator removes ends at once, with all that the log has of it",
-          "[edge][home][removal]") {
+TEST_CASE("a client that an operator removes ends at once, with all that the log has of it") {
     HomeWorld world;
     world.serve();
     const auto number = world.connect();
@@ -292,7 +287,7 @@ TEST_CASE("a client that an operator removes ends at once, with all that the log
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 
-TEST_CASE("a removal that was cut short is completed by the next one", "[edge][home][removal]") {
+TEST_CASE("a removal that was cut short is completed by the next one") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -312,8 +307,7 @@ TEST_CASE("a removal that was cut short is completed by the next one", "[edge][h
     CHECK(left_in_log(world, uaid).empty());
 }
 
-TEST_CASE("a home answers each removal once, also when it ends or does not serve",
-          "[edge][home][removal]") {
+TEST_CASE("a home answers each removal once, also when it ends or does not serve") {
     HomeWorld world;
     world.start_home();
     std::vector<edge::ClientRemoval> outcomes;

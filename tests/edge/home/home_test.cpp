@@ -35,8 +35,7 @@ std::string registered(HomeWorld& world, const core::Uaid& uaid, const core::Cha
 
 // ---------------------------------------------------------------------------------- hello
 
-TEST_CASE("a client without a uaid keeps the one that its front chose, and nothing is written",
-          "[home]") {
+TEST_CASE("a client without a uaid keeps the one that its front chose, and nothing is written") {
     ServingHome world;
     const auto before = world.log->records(kSubscriptions).size();
     const auto client = world.connect();
@@ -44,7 +43,7 @@ TEST_CASE("a client without a uaid keeps the one that its front chose, and nothi
     CHECK(world.log->records(kSubscriptions).size() == before);
 }
 
-TEST_CASE("a known uaid is answered as it is, also after a crash and without the store", "[home]") {
+TEST_CASE("a known uaid is answered as it is, also after a crash and without the store") {
     const bool lose_store = GENERATE(false, true);
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
@@ -55,8 +54,7 @@ TEST_CASE("a known uaid is answered as it is, also after a crash and without the
     CHECK(world.take(client) == Received{edge::hello_frame(uaid)});
 }
 
-TEST_CASE("an unknown uaid gets another one of the same partition, after a read barrier",
-          "[home]") {
+TEST_CASE("an unknown uaid gets another one of the same partition, after a read barrier") {
     ServingHome world;
     const core::Uaid offered{core::random_uuid4()};
     const auto barriers = world.records_in(Topic::kSubscriptions, "!barrier/");
@@ -68,7 +66,7 @@ TEST_CASE("an unknown uaid gets another one of the same partition, after a read 
 
 // Hole. Verified to fail when answer_hello() asks no read barrier (the client gets another
 // uaid).
-TEST_CASE("a home that lags never denies a uaid", "[home][hole]") {
+TEST_CASE("a home that lags never denies a uaid") {
     ServingHome world;
     world.log->hold_readers(kSubscriptions, true);
     const core::Uaid uaid{core::random_uuid4()};
@@ -84,15 +82,14 @@ TEST_CASE("a home that lags never denies a uaid", "[home][hole]") {
     CHECK(world.take(second) == Received{edge::hello_frame(uaid)});
 }
 
-TEST_CASE("a read barrier that cannot be published closes the unknown client without an answer",
-          "[home]") {
+TEST_CASE("a read barrier that cannot be published closes the unknown client without an answer") {
     ServingHome world;
     world.log->fail_next_publishes(1);
     const auto client = world.connect(core::Uaid{core::random_uuid4()});
     CHECK(world.take(client) == Received{"closed 1013 Unproven"});
 }
 
-TEST_CASE("a home whose loop stalled trusts nothing before a read barrier", "[home][hole]") {
+TEST_CASE("a home whose loop stalled trusts nothing before a read barrier") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.log->hold_readers(kSubscriptions, true);
@@ -104,7 +101,7 @@ TEST_CASE("a home whose loop stalled trusts nothing before a read barrier", "[ho
     CHECK(world.take(client) == Received{edge::hello_frame(uaid)});
 }
 
-TEST_CASE("of two connections with one uaid the later one wins", "[home]") {
+TEST_CASE("of two connections with one uaid the later one wins") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto first = world.connect(uaid);
@@ -117,7 +114,7 @@ TEST_CASE("of two connections with one uaid the later one wins", "[home]") {
     CHECK(world.take_versions(second) == Versions{version});
 }
 
-TEST_CASE("a hello before the home serves waits for it", "[home]") {
+TEST_CASE("a hello before the home serves waits for it") {
     HomeWorld world;
     world.start_home();
     const auto client = world.hello();
@@ -128,7 +125,7 @@ TEST_CASE("a hello before the home serves waits for it", "[home]") {
 }
 
 // Verified to fail when caught_up() refuses nobody: the client waits until its front gives up.
-TEST_CASE("a hello at a home that turns out not to serve is refused", "[home]") {
+TEST_CASE("a hello at a home that turns out not to serve is refused") {
     HomeWorld world;
     world.start_home();
     const auto client = world.hello();
@@ -137,8 +134,7 @@ TEST_CASE("a hello at a home that turns out not to serve is refused", "[home]") 
 }
 
 TEST_CASE(
-    "a hello at a standby is refused at once, and one that it kept when it is placed elsewhere",
-    "[home]") {
+    "a hello at a standby is refused at once, and one that it kept when it is placed elsewhere") {
     HomeWorld world;
     world.start_home();
     world.run();
@@ -154,7 +150,7 @@ TEST_CASE(
     CHECK(world.take(world.hello()) == Received{"released NotServing"});
 }
 
-TEST_CASE("a client whose session its home does not have is released", "[home]") {
+TEST_CASE("a client whose session its home does not have is released") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -164,7 +160,7 @@ TEST_CASE("a client whose session its home does not have is released", "[home]")
     CHECK(world.take(client) == Received{"released NotAttached"});
 }
 
-TEST_CASE("a client that says more before its hello is answered is closed", "[home]") {
+TEST_CASE("a client that says more before its hello is answered is closed") {
     HomeWorld world;
     world.start_home();
     const auto client = world.hello();
@@ -177,7 +173,7 @@ TEST_CASE("a client that says more before its hello is answered is closed", "[ho
 }
 
 // Verified to fail when confirmed() does not ask whether the store is broken.
-TEST_CASE("after a failed read no client is answered as unknown", "[home]") {
+TEST_CASE("after a failed read no client is answered as unknown") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.run(1s);
@@ -199,7 +195,7 @@ TEST_CASE("after a failed read no client is answered as unknown", "[home]") {
 
 // Verified to fail when the home does not say that its store has dropped a batch: the ack is lost
 // and the message stays in the session, never to be sent again.
-TEST_CASE("decisions on a failed read are void, and clients come again", "[home]") {
+TEST_CASE("decisions on a failed read are void, and clients come again") {
     ServingHome world{{.cache_bytes = 0}};
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
@@ -224,7 +220,7 @@ TEST_CASE("decisions on a failed read are void, and clients come again", "[home]
 }
 
 // Verified to fail when a client of any router type may attach.
-TEST_CASE("the UAID of a bridged client is as good as an unknown one", "[home]") {
+TEST_CASE("the UAID of a bridged client is as good as an unknown one") {
     ServingHome world;
     const core::Uaid bridged{core::random_uuid4()};
     world.publish(Topic::kSubscriptions,
@@ -239,8 +235,7 @@ TEST_CASE("the UAID of a bridged client is as good as an unknown one", "[home]")
     CHECK(world.records_in(Topic::kSubscriptions, core::to_hex(bridged)) == before);
 }
 
-TEST_CASE("a home that is placed elsewhere serves until it reads the next lease, then releases",
-          "[home]") {
+TEST_CASE("a home that is placed elsewhere serves until it reads the next lease, then releases") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
@@ -262,8 +257,7 @@ TEST_CASE("a home that is placed elsewhere serves until it reads the next lease,
     CHECK(world.home->status().epoch == 3);
 }
 
-TEST_CASE("a client that is attached again gets its waiting messages and no second hello",
-          "[home]") {
+TEST_CASE("a client that is attached again gets its waiting messages and no second hello") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto before = world.connect(uaid);
@@ -281,7 +275,7 @@ TEST_CASE("a client that is attached again gets its waiting messages and no seco
     CHECK(world.unfinished_in_log() == 0);
 }
 
-TEST_CASE("a client without a record is adopted by the next home", "[home]") {
+TEST_CASE("a client without a record is adopted by the next home") {
     ServingHome world;
     const auto before = world.connect();
     CHECK_FALSE(world.attached.at(before).persisted);
@@ -295,8 +289,7 @@ TEST_CASE("a client without a record is adopted by the next home", "[home]") {
     CHECK(world.attached.at(after).persisted);
 }
 
-TEST_CASE("a front is notified that a client is persisted before the client's first channel",
-          "[home]") {
+TEST_CASE("a front is notified that a client is persisted before the client's first channel") {
     ServingHome world;
     const auto client = world.connect();
     CHECK_FALSE(world.attached.at(client).persisted);
@@ -306,8 +299,7 @@ TEST_CASE("a front is notified that a client is persisted before the client's fi
     CHECK(world.attached.at(world.connect(world.uaid(client))).persisted);
 }
 
-TEST_CASE("a persisted client that the next home does not know is closed after a read barrier",
-          "[home]") {
+TEST_CASE("a persisted client that the next home does not know is closed after a read barrier") {
     ServingHome world;
     const core::Uaid uaid{core::random_uuid4()};
     world.log->hold_readers(kSubscriptions, true);
@@ -319,7 +311,7 @@ TEST_CASE("a persisted client that the next home does not know is closed after a
     CHECK(world.home->status().sessions == 0);
 }
 
-TEST_CASE("of two sessions that are attached again the one with the later hello wins", "[home]") {
+TEST_CASE("of two sessions that are attached again the one with the later hello wins") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const edge::Attach::Again older{.stamp = {1, 7}, .persisted = true};
@@ -333,7 +325,7 @@ TEST_CASE("of two sessions that are attached again the one with the later hello 
     CHECK(world.home->status().sessions == 1);
 }
 
-TEST_CASE("a hello at the next home wins over a session that is attached again", "[home]") {
+TEST_CASE("a hello at the next home wins over a session that is attached again") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto before = world.connect(uaid);
@@ -346,7 +338,7 @@ TEST_CASE("a hello at the next home wins over a session that is attached again",
     CHECK(world.take(later).empty());
 }
 
-TEST_CASE("a home forgets the sessions of a front whose link is lost", "[home]") {
+TEST_CASE("a home forgets the sessions of a front whose link is lost") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -357,7 +349,7 @@ TEST_CASE("a home forgets the sessions of a front whose link is lost", "[home]")
     CHECK(world.take(client).empty());
 }
 
-TEST_CASE("last_seen is written at most once a day, also while the client stays", "[home]") {
+TEST_CASE("last_seen is written at most once a day, also while the client stays") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto records = [&, id = uaid] {
@@ -379,7 +371,7 @@ TEST_CASE("last_seen is written at most once a day, also while the client stays"
 
 // ---------------------------------------------------------------------------- register
 
-TEST_CASE("register writes client before channel and answers with an endpoint", "[home]") {
+TEST_CASE("register writes client before channel and answers with an endpoint") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -396,7 +388,7 @@ TEST_CASE("register writes client before channel and answers with an endpoint", 
     CHECK(world.records_in(Topic::kSubscriptions, hex) == 3);
 }
 
-TEST_CASE("a register with a key binds the endpoint to it, a bad key is refused", "[home]") {
+TEST_CASE("a register with a key binds the endpoint to it, a bad key is refused") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -417,7 +409,7 @@ TEST_CASE("a register with a key binds the endpoint to it, a bad key is refused"
           Received{edge::register_frame(channel, 400, "Failed to generate endpoint")});
 }
 
-TEST_CASE("register answers only when durable and folded", "[home]") {
+TEST_CASE("register answers only when durable and folded") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -430,7 +422,7 @@ TEST_CASE("register answers only when durable and folded", "[home]") {
     CHECK(world.take(client) == Received{registered(world, world.uaid(client), channel)});
 }
 
-TEST_CASE("register and unregister answer 500 when the log fails, and work again later", "[home]") {
+TEST_CASE("register and unregister answer 500 when the log fails, and work again later") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -454,7 +446,7 @@ TEST_CASE("register and unregister answer 500 when the log fails, and work again
     CHECK(world.take(client) == Received{edge::unregister_frame(channel, 200)});
 }
 
-TEST_CASE("many registers in one breath are all answered", "[home]") {
+TEST_CASE("many registers in one breath are all answered") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -469,7 +461,7 @@ TEST_CASE("many registers in one breath are all answered", "[home]") {
     CHECK(world.take(client) == expected);
 }
 
-TEST_CASE("unregister finishes the waiting messages of that channel and of no other", "[home]") {
+TEST_CASE("unregister finishes the waiting messages of that channel and of no other") {
     ServingHome world;
     const auto client = world.connect();
     const auto gone = new_channel();
@@ -491,8 +483,7 @@ TEST_CASE("unregister finishes the waiting messages of that channel and of no ot
 }
 
 // Verified to fail when a whole purge runs at once, and when each channel has its own.
-TEST_CASE("unregisters of a client with many waiting messages take a bounded piece of each turn",
-          "[home]") {
+TEST_CASE("unregisters of a client with many waiting messages take a bounded piece of each turn") {
     ServingHome world;
     const auto client = world.connect();
     std::vector<core::ChannelId> channels;
@@ -530,7 +521,7 @@ TEST_CASE("unregisters of a client with many waiting messages take a bounded pie
 }
 
 // Hole. Verified to fail when read_lease() ignores what it reads (the register is answered 200).
-TEST_CASE("a home that loses its lease while it answers sends nothing", "[home][hole]") {
+TEST_CASE("a home that loses its lease while it answers sends nothing") {
     ServingHome world;
     const auto client = world.connect();
     world.take(client);
@@ -586,8 +577,7 @@ struct TwoEpochs : HomeWorld {
 }  // namespace
 
 // Found by a model of ownership. Verified to fail when serving begins without a look at the store.
-TEST_CASE("a late write that no home was there to repair is repaired by the next home",
-          "[home][hole]") {
+TEST_CASE("a late write that no home was there to repair is repaired by the next home") {
     TwoEpochs world;
     world.crash();
     world.remove_late();
@@ -606,8 +596,7 @@ TEST_CASE("a late write that no home was there to repair is repaired by the next
 // Verified to fail when begin() leaves the look to the next tick, which comes within a second.
 TEST_CASE(
     "a stale write that a standby read before a restart is repaired as soon as the next home "
-    "serves",
-    "[home][hole]") {
+    "serves") {
     TwoEpochs world;
     world.crash();
     world.remove_late();
@@ -622,7 +611,7 @@ TEST_CASE(
     CHECK(world.second_lives());
 }
 
-TEST_CASE("a home that serves again repairs stale writes that it read meanwhile", "[home][hole]") {
+TEST_CASE("a home that serves again repairs stale writes that it read meanwhile") {
     TwoEpochs world;
     // A rival takes the lease and dies; the late write follows.
     world.publish(Topic::kSubscriptions,
@@ -638,7 +627,7 @@ TEST_CASE("a home that serves again repairs stale writes that it read meanwhile"
 
 // Found by the model of ownership. Verified to fail when repair_stale_writes() ignores changes
 // under way.
-TEST_CASE("a client's change stands, although a late write is repaired meanwhile", "[home][hole]") {
+TEST_CASE("a client's change stands, although a late write is repaired meanwhile") {
     TwoEpochs world;
     world.unregister_channel(world.client, world.second);
     world.publish(Topic::kSubscriptions,
@@ -657,7 +646,7 @@ TEST_CASE("a client's change stands, although a late write is repaired meanwhile
     CHECK(world.second_lives());
 }
 
-TEST_CASE("a late write of a former home loses and is repaired, once", "[home][hole]") {
+TEST_CASE("a late write of a former home loses and is repaired, once") {
     TwoEpochs world;
     world.remove_late();
     world.run(1s);

@@ -53,7 +53,7 @@ std::string bytes_of(const Frame& frame) {
 
 }  // namespace
 
-TEST_CASE("two ends know each other once both have greeted", "[edge][link]") {
+TEST_CASE("two ends know each other once both have greeted") {
     Pair p;
     CHECK(!p.a.peer());
     p.greet();
@@ -61,7 +61,7 @@ TEST_CASE("two ends know each other once both have greeted", "[edge][link]") {
     CHECK(p.b.peer() == kA);
 }
 
-TEST_CASE("a message carries the session of the front that sent it", "[edge][link]") {
+TEST_CASE("a message carries the session of the front that sent it") {
     Pair p;
     p.greet();
     std::string reply;
@@ -74,7 +74,7 @@ TEST_CASE("a message carries the session of the front that sent it", "[edge][lin
     CHECK(std::get<edge::ToClient>(p.at_a.to_fronts[0]).session == session);
 }
 
-TEST_CASE("a link refuses a peer that is not who it should be", "[edge][link]") {
+TEST_CASE("a link refuses a peer that is not who it should be") {
     Pair p;
     std::string reply;
     const auto refused = [&](Greeting greeting) {
@@ -92,7 +92,7 @@ TEST_CASE("a link refuses a peer that is not who it should be", "[edge][link]") 
           Fault::unauthorized);
 }
 
-TEST_CASE("a node that reaches another node than it meant sends nothing to it", "[edge][link]") {
+TEST_CASE("a node that reaches another node than it meant sends nothing to it") {
     Pair p;
     std::string reply;
     CHECK(p.a.opening().empty());
@@ -101,7 +101,7 @@ TEST_CASE("a node that reaches another node than it meant sends nothing to it", 
     CHECK(reply.empty());
 }
 
-TEST_CASE("nothing is taken from a peer before its greeting", "[edge][link]") {
+TEST_CASE("nothing is taken from a peer before its greeting") {
     Pair p;
     std::string reply;
     const auto early = p.to_b(bytes_of(Ping{1}), reply);
@@ -110,14 +110,14 @@ TEST_CASE("nothing is taken from a peer before its greeting", "[edge][link]") {
     CHECK(reply.empty());
 }
 
-TEST_CASE("a peer that greets twice breaks the format", "[edge][link]") {
+TEST_CASE("a peer that greets twice breaks the format") {
     Pair p;
     p.greet();
     std::string reply;
     CHECK(p.to_a(p.b.opening(), reply).error().fault == Fault::invalid);
 }
 
-TEST_CASE("a silent peer is asked and then given up", "[edge][link]") {
+TEST_CASE("a silent peer is asked and then given up") {
     Pair p;
     p.greet();
     std::string out;
@@ -143,7 +143,7 @@ TEST_CASE("a silent peer is asked and then given up", "[edge][link]") {
     }
 }
 
-TEST_CASE("the time in which a node does not read is no silence of its peer", "[edge][link]") {
+TEST_CASE("the time in which a node does not read is no silence of its peer") {
     Pair p;
     p.greet();
     std::string out;
@@ -159,7 +159,7 @@ TEST_CASE("the time in which a node does not read is no silence of its peer", "[
     CHECK(p.a.tick(p.clock.mono(), out).error().fault == Fault::timed_out);
 }
 
-TEST_CASE("a peer that never greets is given up", "[edge][link]") {
+TEST_CASE("a peer that never greets is given up") {
     Pair p;
     std::string out;
     p.clock.advance(2999ms);

@@ -59,7 +59,7 @@ std::vector<Frame> every_frame() {
 
 }  // namespace
 
-TEST_CASE("every link frame survives its bytes", "[edge][link]") {
+TEST_CASE("every link frame survives its bytes") {
     for (const auto& frame : every_frame()) {
         const bool to_front = std::holds_alternative<ToFront>(frame);
         // The receiver of a ToFront holds the socket; the sender of a ToHome does.
@@ -74,7 +74,7 @@ TEST_CASE("every link frame survives its bytes", "[edge][link]") {
     }
 }
 
-TEST_CASE("link frames survive any cut of the stream", "[edge][link]") {
+TEST_CASE("link frames survive any cut of the stream") {
     std::string stream;
     std::vector<Frame> expected;
     for (const auto& frame : every_frame()) {
@@ -101,7 +101,7 @@ TEST_CASE("link frames survive any cut of the stream", "[edge][link]") {
     CHECK((read == expected));
 }
 
-TEST_CASE("a link refuses frames that break the format", "[edge][link]") {
+TEST_CASE("a link refuses frames that break the format") {
     using namespace std::string_literals;
     const auto [name, bytes, fault] = GENERATE(table<std::string, std::string, core::Fault>({
         {"no kind", "\0\0\0\0"s, core::Fault::invalid},
@@ -130,7 +130,7 @@ TEST_CASE("a link refuses frames that break the format", "[edge][link]") {
     CHECK(frame.error().fault == fault);
 }
 
-TEST_CASE("a link frame that is too large is not written", "[edge][link]") {
+TEST_CASE("a link frame that is too large is not written") {
     std::string out = "before";
     const ToFront large = edge::ToClient{kSession, std::string(kFrameBytesMax, 'x')};
     const auto written = append_frame(out, large);

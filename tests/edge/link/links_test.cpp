@@ -187,7 +187,7 @@ std::chrono::steady_clock::duration time_of_unknown_peer(std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE("two nodes with one key ring talk both ways over one link", "[edge][link]") {
+TEST_CASE("two nodes with one key ring talk both ways over one link") {
     Linked nodes;
     auto& a = nodes.a;
     auto& b = nodes.b;
@@ -199,7 +199,7 @@ TEST_CASE("two nodes with one key ring talk both ways over one link", "[edge][li
     REQUIRE(a.receives("b says and back"));
 }
 
-TEST_CASE("messages keep their order on a link", "[edge][link]") {
+TEST_CASE("messages keep their order on a link") {
     Linked nodes;
     auto& a = nodes.a;
     auto& b = nodes.b;
@@ -214,8 +214,7 @@ TEST_CASE("messages keep their order on a link", "[edge][link]") {
     CHECK(received == expected);
 }
 
-TEST_CASE("threads that send at once, both ways, lose nothing and keep their order",
-          "[edge][link]") {
+TEST_CASE("threads that send at once, both ways, lose nothing and keep their order") {
     constexpr int kMessages = 2'000;
     Linked nodes;
     auto& a = nodes.a;
@@ -247,7 +246,7 @@ TEST_CASE("threads that send at once, both ways, lose nothing and keep their ord
     }
 }
 
-TEST_CASE("a node with another key ring is refused and named", "[edge][link]") {
+TEST_CASE("a node with another key ring is refused and named") {
     Node a{kA, ring()};
     Node b{kB, ring()};
     introduce(a, b);
@@ -256,7 +255,7 @@ TEST_CASE("a node with another key ring is refused and named", "[edge][link]") {
     CHECK(b.all().empty());
 }
 
-TEST_CASE("a node that serves another log is refused", "[edge][link]") {
+TEST_CASE("a node that serves another log is refused") {
     const auto keys = ring();
     Node a{kA, keys};
     Node b{kB, keys, {.log_id = "another", .link_port = 0}};
@@ -269,7 +268,7 @@ TEST_CASE("a node that serves another log is refused", "[edge][link]") {
     CHECK(b.all().empty());
 }
 
-TEST_CASE("nodes talk while one of them has a rotated ring", "[edge][link]") {
+TEST_CASE("nodes talk while one of them has a rotated ring") {
     const auto old = ring();
     const auto rotated = std::make_shared<const core::KeyRing>(old->rotated().value());
     const bool caller_is_new = GENERATE(true, false);
@@ -281,7 +280,7 @@ TEST_CASE("nodes talk while one of them has a rotated ring", "[edge][link]") {
     REQUIRE(b.receives("up a"));
 }
 
-TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
+TEST_CASE("a link that is lost is reported and made again") {
     const auto keys = ring();
     Node a{kA, keys};
     std::uint16_t port = 0;
@@ -299,7 +298,7 @@ TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
     REQUIRE(again.receives("a says back"));
 }
 
-TEST_CASE("a node that died is found dead by both ends, and no node that lives", "[edge][link]") {
+TEST_CASE("a node that died is found dead by both ends, and no node that lives") {
     // Of two nodes the one with the smaller id calls; the other one looks too.
     const bool smaller_dies = GENERATE(true, false);
     CAPTURE(smaller_dies);
@@ -321,8 +320,7 @@ TEST_CASE("a node that died is found dead by both ends, and no node that lives",
     CHECK(other.receives(smaller_dies ? "dead a" : "dead c"));
 }
 
-TEST_CASE("a node that is called in vain is found dead, also if it never was linked",
-          "[edge][link]") {
+TEST_CASE("a node that is called in vain is found dead, also if it never was linked") {
     const test::RefusingPort nobody;
     Node b{kB, ring()};
     b.links.set_peers({{kA, nobody.address()}, {kC, nobody.address()}});
@@ -330,8 +328,7 @@ TEST_CASE("a node that is called in vain is found dead, also if it never was lin
     CHECK(b.receives("dead c"));
 }
 
-TEST_CASE("the address of a node that died and came back with another name disturbs no link",
-          "[edge][link]") {
+TEST_CASE("the address of a node that died and came back with another name disturbs no link") {
     const auto keys = ring();
     Node a{kA, keys};
     Node again{kC, keys};
@@ -351,7 +348,7 @@ TEST_CASE("the address of a node that died and came back with another name distu
     CHECK(lost(again) == 0);
 }
 
-TEST_CASE("the link to a node that has left ends", "[edge][link]") {
+TEST_CASE("the link to a node that has left ends") {
     Linked nodes;
     auto& a = nodes.a;
     a.links.set_peers({});
@@ -359,7 +356,7 @@ TEST_CASE("the link to a node that has left ends", "[edge][link]") {
     CHECK(a.links.status().empty());
 }
 
-TEST_CASE("three nodes have one link for each pair", "[edge][link]") {
+TEST_CASE("three nodes have one link for each pair") {
     const auto keys = ring();
     Node a{kA, keys};
     Node b{kB, keys};
@@ -376,8 +373,8 @@ TEST_CASE("three nodes have one link for each pair", "[edge][link]") {
 }
 
 TEST_CASE(
-    "frames to a peer that does not read are refused beyond a bound, and no accepted frame is lost",
-    "[edge][link]") {
+    "frames to a peer that does not read are refused beyond a bound, and no accepted frame is "
+    "lost") {
     const auto keys = ring();
     Node a{kA, keys, {.link_port = 0, .link_outbox_bytes_max = 64 * 1024}};
     Node b{kB, keys};
@@ -400,7 +397,7 @@ TEST_CASE(
     REQUIRE(b.receives("a says space again"));
 }
 
-TEST_CASE("a peer that is no node is closed and disturbs nobody", "[edge][link]") {
+TEST_CASE("a peer that is no node is closed and disturbs nobody") {
     Linked nodes;
     auto& a = nodes.a;
     auto& b = nodes.b;
@@ -417,8 +414,7 @@ TEST_CASE("a peer that is no node is closed and disturbs nobody", "[edge][link]"
     REQUIRE(b.receives("a says still here"));
 }
 
-TEST_CASE("unknown peers beyond the bound are closed at once, and later there is space",
-          "[edge][link]") {
+TEST_CASE("unknown peers beyond the bound are closed at once, and later there is space") {
     const auto keys = ring();
     Node a{kA, keys};
     Node b{kB, keys};
@@ -434,7 +430,7 @@ TEST_CASE("unknown peers beyond the bound are closed at once, and later there is
     REQUIRE(b.receives("a says hello"));
 }
 
-TEST_CASE("the address of a link is host and port", "[edge][link]") {
+TEST_CASE("the address of a link is host and port") {
     const auto keys = ring();
     const auto bad = GENERATE(std::string{"host"}, std::string{":1"}, std::string{"host:0"},
                               std::string{"host:70000"}, std::string{"::1:80"},

@@ -45,7 +45,7 @@ struct Listener {
 
 }  // namespace
 
-TEST_CASE("a host is reached at any of its addresses", "[edge][link]") {
+TEST_CASE("a host is reached at any of its addresses") {
     const Listener listener;
     const auto refuses = endpoint("127.0.0.2", listener.port);
     const auto takes = endpoint("127.0.0.1", listener.port);
@@ -54,7 +54,7 @@ TEST_CASE("a host is reached at any of its addresses", "[edge][link]") {
     ::close(*made);
 }
 
-TEST_CASE("nobody listens at a host only if all of its addresses refuse", "[edge][link]") {
+TEST_CASE("nobody listens at a host only if all of its addresses refuse") {
     const Listener listener;
     const auto refuses = endpoint("127.0.0.2", listener.port);
     const auto unreachable = endpoint("255.255.255.255", listener.port);
@@ -64,7 +64,7 @@ TEST_CASE("nobody listens at a host only if all of its addresses refuse", "[edge
     CHECK(connect_to_any({}, 3s).error().fault == Fault::unavailable);
 }
 
-TEST_CASE("a name that is slow holds up neither another one nor the end", "[edge][link]") {
+TEST_CASE("a name that is slow holds up neither another one nor the end") {
     const Listener listener;
     const core::SystemClock clock;
     edge::ShardLoop loop{"test-loop", clock};

@@ -24,7 +24,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("posted tasks run on the loop's thread in order", "[edge][shard_loop]") {
+TEST_CASE("posted tasks run on the loop's thread in order") {
     Running shard;
     std::vector<int> seen;
     for (int i = 0; i < 1000; ++i) {
@@ -38,14 +38,14 @@ TEST_CASE("posted tasks run on the loop's thread in order", "[edge][shard_loop]"
     CHECK_FALSE(shard.loop.here());
 }
 
-TEST_CASE("who waits for a task gets its exception", "[edge][shard_loop]") {
+TEST_CASE("who waits for a task gets its exception") {
     Running shard;
     CHECK_THROWS_WITH(shard.loop.run_and_wait([] { throw std::runtime_error("no thread"); }),
                       "no thread");
     shard.loop.run_and_wait([] {});  // and the loop goes on
 }
 
-TEST_CASE("posts of many threads all arrive", "[edge][shard_loop]") {
+TEST_CASE("posts of many threads all arrive") {
     Running shard;
     int sum = 0;
     std::vector<std::thread> posters;
@@ -59,7 +59,7 @@ TEST_CASE("posts of many threads all arrive", "[edge][shard_loop]") {
     CHECK(sum == 20000);
 }
 
-TEST_CASE("a task posted by a task runs after it, not within it", "[edge][shard_loop]") {
+TEST_CASE("a task posted by a task runs after it, not within it") {
     Running shard;
     std::promise<std::string> done;
     shard.loop.post([&] {
@@ -71,7 +71,7 @@ TEST_CASE("a task posted by a task runs after it, not within it", "[edge][shard_
     CHECK(done.get_future().get() == "abc");
 }
 
-TEST_CASE("delayed tasks wait at least their delay and keep their order", "[edge][shard_loop]") {
+TEST_CASE("delayed tasks wait at least their delay and keep their order") {
     Running shard;
     const auto start = shard.clock.mono();
     std::promise<core::Duration> done;
@@ -87,7 +87,7 @@ TEST_CASE("delayed tasks wait at least their delay and keep their order", "[edge
     CHECK(took < milliseconds{1000});
 }
 
-TEST_CASE("a hook that has more to do keeps the loop from waiting", "[edge][shard_loop]") {
+TEST_CASE("a hook that has more to do keeps the loop from waiting") {
     core::SystemClock clock;
     ShardLoop loop{"edge-test", clock};
     int left = 1000;
@@ -102,7 +102,7 @@ TEST_CASE("a hook that has more to do keeps the loop from waiting", "[edge][shar
     loop.stop();
 }
 
-TEST_CASE("an idle loop shows that it lives, a hung one that it does not", "[edge][shard_loop]") {
+TEST_CASE("an idle loop shows that it lives, a hung one that it does not") {
     Running shard;
     const auto turned_after = [&](core::MonoTime then) {
         const auto until = shard.clock.mono() + milliseconds{5000};
@@ -129,8 +129,7 @@ TEST_CASE("an idle loop shows that it lives, a hung one that it does not", "[edg
     CHECK(turned_after(stale));
 }
 
-TEST_CASE("tasks that are left at the stop are dropped on the loop's thread",
-          "[edge][shard_loop]") {
+TEST_CASE("tasks that are left at the stop are dropped on the loop's thread") {
     struct Witness {
         std::thread::id* where;
         ~Witness() { *where = std::this_thread::get_id(); }
@@ -154,8 +153,7 @@ TEST_CASE("tasks that are left at the stop are dropped on the loop's thread",
     CHECK(dropped_on == loop_thread);
 }
 
-TEST_CASE("who waits for a task of a loop that has ended does not wait for ever",
-          "[edge][shard_loop]") {
+TEST_CASE("who waits for a task of a loop that has ended does not wait for ever") {
     struct Blocks {
         std::promise<void>& begun;
         std::promise<void>& go_on;

@@ -33,7 +33,7 @@ struct Probe : WheelTimer {
 
 }  // namespace
 
-TEST_CASE("a timer fires at its millisecond, not before", "[edge][timing_wheel]") {
+TEST_CASE("a timer fires at its millisecond, not before") {
     TimingWheel wheel{kStart};
     Probe probe;
     wheel.schedule(probe, kStart + milliseconds{250});
@@ -45,7 +45,7 @@ TEST_CASE("a timer fires at its millisecond, not before", "[edge][timing_wheel]"
     CHECK(wheel.advance(kStart + hours{1}) == 0);
 }
 
-TEST_CASE("a part of a millisecond rounds up", "[edge][timing_wheel]") {
+TEST_CASE("a part of a millisecond rounds up") {
     TimingWheel wheel{kStart};
     Probe probe;
     wheel.schedule(probe, kStart + milliseconds{7} + microseconds{1});
@@ -55,7 +55,7 @@ TEST_CASE("a part of a millisecond rounds up", "[edge][timing_wheel]") {
     CHECK(probe.fired == 1);
 }
 
-TEST_CASE("a timer beyond the wheel's range still fires on time", "[edge][timing_wheel]") {
+TEST_CASE("a timer beyond the wheel's range still fires on time") {
     TimingWheel wheel{kStart};
     Probe probe;
     wheel.schedule(probe, kStart + hours{100});
@@ -65,7 +65,7 @@ TEST_CASE("a timer beyond the wheel's range still fires on time", "[edge][timing
     CHECK(probe.fired == 1);
 }
 
-TEST_CASE("a cancelled or destroyed timer does not fire", "[edge][timing_wheel]") {
+TEST_CASE("a cancelled or destroyed timer does not fire") {
     TimingWheel wheel{kStart};
     Probe cancelled;
     auto destroyed = std::make_unique<Probe>();
@@ -77,7 +77,7 @@ TEST_CASE("a cancelled or destroyed timer does not fire", "[edge][timing_wheel]"
     CHECK(cancelled.fired == 0);
 }
 
-TEST_CASE("arming again moves a timer", "[edge][timing_wheel]") {
+TEST_CASE("arming again moves a timer") {
     TimingWheel wheel{kStart};
     Probe probe;
     wheel.schedule(probe, kStart + milliseconds{10});
@@ -88,7 +88,7 @@ TEST_CASE("arming again moves a timer", "[edge][timing_wheel]") {
     CHECK(probe.fired == 1);
 }
 
-TEST_CASE("a timer that cancels its neighbour is obeyed", "[edge][timing_wheel]") {
+TEST_CASE("a timer that cancels its neighbour is obeyed") {
     TimingWheel wheel{kStart};
     Probe first;
     auto second = std::make_unique<Probe>();
@@ -98,8 +98,7 @@ TEST_CASE("a timer that cancels its neighbour is obeyed", "[edge][timing_wheel]"
     CHECK(wheel.advance(kStart + milliseconds{10}) == 1);
 }
 
-TEST_CASE("a timer that arms itself without delay fires once in each millisecond",
-          "[edge][timing_wheel]") {
+TEST_CASE("a timer that arms itself without delay fires once in each millisecond") {
     TimingWheel wheel{kStart};
     Probe probe;
     probe.then = [&] { wheel.schedule(probe, kStart); };
@@ -108,7 +107,7 @@ TEST_CASE("a timer that arms itself without delay fires once in each millisecond
     CHECK(probe.fired == 100);
 }
 
-TEST_CASE("the next wake-up is never later than the first timer", "[edge][timing_wheel]") {
+TEST_CASE("the next wake-up is never later than the first timer") {
     TimingWheel wheel{kStart};
     CHECK_FALSE(wheel.next_wake());
     Probe probe;
@@ -124,7 +123,7 @@ TEST_CASE("the next wake-up is never later than the first timer", "[edge][timing
     CHECK_FALSE(wheel.next_wake());
 }
 
-TEST_CASE("any mix of timers fires in order and on time", "[edge][timing_wheel]") {
+TEST_CASE("any mix of timers fires in order and on time") {
     const auto seed = GENERATE(range(0U, 30U));
     CAPTURE(seed);
     std::mt19937_64 random{seed};

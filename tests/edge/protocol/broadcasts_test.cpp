@@ -16,7 +16,7 @@ Broadcasts known(std::map<std::string, std::string, std::less<>> versions) {
 
 }  // namespace
 
-TEST_CASE("a client receives the versions that it does not have", "[edge][broadcast]") {
+TEST_CASE("a client receives the versions that it does not have") {
     const auto now = known({{"a", "1"}, {"b", "2"}, {"c", "3"}});
     Follows follows;
     follows.name({{"a", "1"}, {"b", "old"}}, now);
@@ -25,7 +25,7 @@ TEST_CASE("a client receives the versions that it does not have", "[edge][broadc
     CHECK(follows.take_news(known({{"a", "5"}, {"b", "6"}, {"c", "7"}})) == R"("a":"5","b":"6")");
 }
 
-TEST_CASE("an unknown broadcast is refused once and not followed", "[edge][broadcast]") {
+TEST_CASE("an unknown broadcast is refused once and not followed") {
     Follows follows;
     follows.name({{"x", "1"}}, known({}));
     CHECK(follows.take_news(known({})) == R"("errors":{"x":"Broadcast not found"})");
@@ -33,7 +33,7 @@ TEST_CASE("an unknown broadcast is refused once and not followed", "[edge][broad
     CHECK(follows.take_news(known({{"x", "2"}})) == "");
 }
 
-TEST_CASE("a client makes an edge keep no id or version longer than any", "[edge][broadcast]") {
+TEST_CASE("a client makes an edge keep no id or version longer than any") {
     const std::string long_text(60'000, 'x');
     Follows follows;
     follows.name({{long_text, "1"}, {"a", long_text}}, Broadcasts{});
@@ -43,7 +43,7 @@ TEST_CASE("a client makes an edge keep no id or version longer than any", "[edge
     CHECK(follows.take_news(known({})) == "");
 }
 
-TEST_CASE("errors stand behind the versions", "[edge][broadcast]") {
+TEST_CASE("errors stand behind the versions") {
     const auto now = known({{"a", "1"}});
     Follows follows;
     follows.name({{"x", "1"}, {"a", "0"}, {"y", "1"}}, now);
@@ -51,7 +51,7 @@ TEST_CASE("errors stand behind the versions", "[edge][broadcast]") {
           R"("a":"1","errors":{"x":"Broadcast not found","y":"Broadcast not found"})");
 }
 
-TEST_CASE("nothing is denied before everything was read", "[edge][broadcast]") {
+TEST_CASE("nothing is denied before everything was read") {
     Follows follows;
     follows.name({{"a", "1"}, {"x", "1"}}, Broadcasts{});
     CHECK(follows.take_news(Broadcasts{}) == "");
@@ -60,8 +60,7 @@ TEST_CASE("nothing is denied before everything was read", "[edge][broadcast]") {
     CHECK(follows.size() == 1);
 }
 
-TEST_CASE("the versions that a client names count more than those that it was sent",
-          "[edge][broadcast]") {
+TEST_CASE("the versions that a client names count more than those that it was sent") {
     const auto now = known({{"a", "2"}});
     Follows follows;
     follows.name({{"a", "1"}}, now);
@@ -72,7 +71,7 @@ TEST_CASE("the versions that a client names count more than those that it was se
     CHECK(follows.take_news(now) == "");
 }
 
-TEST_CASE("a deleted broadcast is no longer followed", "[edge][broadcast]") {
+TEST_CASE("a deleted broadcast is no longer followed") {
     const auto now = known({{"a", "2"}});
     Follows follows;
     follows.name({{"a", "2"}}, now);
@@ -80,8 +79,7 @@ TEST_CASE("a deleted broadcast is no longer followed", "[edge][broadcast]") {
     CHECK(follows.empty());
 }
 
-TEST_CASE("one client follows a bounded number, and refusals are bounded too",
-          "[edge][broadcast]") {
+TEST_CASE("one client follows a bounded number, and refusals are bounded too") {
     Broadcasts now = known({});
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < Follows::kMax + 1; ++i) {
@@ -102,15 +100,14 @@ TEST_CASE("one client follows a bounded number, and refusals are bounded too",
     CHECK(reported.find("id164") == std::string::npos);
 }
 
-TEST_CASE("ids come back as they were sent, in UTF-8", "[edge][broadcast]") {
+TEST_CASE("ids come back as they were sent, in UTF-8") {
     Follows follows;
     follows.name({{"\xc3\xa4\"\x01", "1"}}, known({}));
     CHECK(follows.take_news(known({})) ==
           "\"errors\":{\"\xc3\xa4\\\"\\u0001\":\"Broadcast not found\"}");
 }
 
-TEST_CASE("broadcasts stand in the answer to hello and in frames of their own",
-          "[edge][broadcast]") {
+TEST_CASE("broadcasts stand in the answer to hello and in frames of their own") {
     const core::Uaid uaid{*core::parse_uuid("0f1e2d3c4b5a49788796a5b4c3d2e1f0")};
     CHECK(edge::hello_frame(uaid, R"("a":"1")") ==
           R"({"messageType":"hello","uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","status":200,)"

@@ -18,8 +18,7 @@ NotificationAccepted message() {
 
 }  // namespace
 
-TEST_CASE("hello, register, unregister and ping replies have exactly the documented members",
-          "[frames]") {
+TEST_CASE("hello, register, unregister and ping replies have exactly the documented members") {
     CHECK(hello_frame(Uaid{*parse_uuid("0123456789abcdef0123456789abcdef")}) ==
           R"({"messageType":"hello","uaid":"0123456789abcdef0123456789abcdef","status":200,)"
           R"("use_webpush":true,"broadcasts":{}})");
@@ -32,7 +31,7 @@ TEST_CASE("hello, register, unregister and ping replies have exactly the documen
     CHECK(ping_frame() == "{}");
 }
 
-TEST_CASE("a message with a body carries data and its encoding headers", "[frames]") {
+TEST_CASE("a message with a body carries data and its encoding headers") {
     auto m = message();
     m.body = "\xff\xfe?";
     m.encoding = "aesgcm";
@@ -44,7 +43,7 @@ TEST_CASE("a message with a body carries data and its encoding headers", "[frame
           R"("encryption":"salt=abc","crypto_key":"dh=\"x\\y\""}})");
 }
 
-TEST_CASE("a message without a body has neither data nor headers", "[frames]") {
+TEST_CASE("a message without a body has neither data nor headers") {
     auto m = message();
     m.encoding = "aes128gcm";
     m.reliability_id = "r1";
@@ -53,7 +52,7 @@ TEST_CASE("a message without a body has neither data nor headers", "[frames]") {
           R"("version":"gAAAAAB=","reliability_id":"r1"})");
 }
 
-TEST_CASE("a tracked message that waited says that it was retrieved", "[frames]") {
+TEST_CASE("a tracked message that waited says that it was retrieved") {
     const auto m = message();
     beckon::store::MessageView waited;
     waited.channel = m.channel;
@@ -66,7 +65,7 @@ TEST_CASE("a tracked message that waited says that it was retrieved", "[frames]"
               R"(,"reliability_id":"r1","reliable_state":"retrieved"})");
 }
 
-TEST_CASE("bytes that a text frame may not hold are escaped", "[frames]") {
+TEST_CASE("bytes that a text frame may not hold are escaped") {
     std::string out;
     append_json_string(out, "a\n\x7f\xe9\"");
     CHECK(out == R"("a\u000a\u007f\u00e9\"")");

@@ -40,7 +40,7 @@ std::string fault(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a hello may offer a uaid in any of the four notations", "[protocol]") {
+TEST_CASE("a hello may offer a uaid in any of the four notations") {
     for (const char* text :
          {"0123456789abcdef0123456789ABCDEF", "01234567-89ab-cdef-0123-456789abcdef",
           "{01234567-89ab-cdef-0123-456789abcdef}",
@@ -51,7 +51,7 @@ TEST_CASE("a hello may offer a uaid in any of the four notations", "[protocol]")
     }
 }
 
-TEST_CASE("a hello without a usable uaid asks for a new one", "[protocol]") {
+TEST_CASE("a hello without a usable uaid asks for a new one") {
     for (const char* text :
          {R"({"messageType":"hello"})", R"({"messageType":"hello","uaid":null})",
           R"({"messageType":"hello","uaid":""})", R"({"messageType":"hello","uaid":"abc"})",
@@ -60,13 +60,13 @@ TEST_CASE("a hello without a usable uaid asks for a new one", "[protocol]") {
     }
 }
 
-TEST_CASE("the channelIDs of a hello are checked for form and otherwise ignored", "[protocol]") {
+TEST_CASE("the channelIDs of a hello are checked for form and otherwise ignored") {
     CHECK(parsed<Hello>(
               R"({"messageType":"hello","channelIDs":["deadbeef0000400080000123456789ab"]})") ==
           Hello{});
 }
 
-TEST_CASE("Firefox' frames are understood", "[protocol]") {
+TEST_CASE("Firefox' frames are understood") {
     const auto hello = parsed<Hello>(
         R"({"messageType":"hello","broadcasts":{"remote-settings/monitor_changes":"\"17\""},"use_webpush":true})");
     CHECK(hello.broadcasts == BroadcastList{{"remote-settings/monitor_changes", "\"17\""}});
@@ -91,7 +91,7 @@ TEST_CASE("Firefox' frames are understood", "[protocol]") {
     }
 }
 
-TEST_CASE("optional members may be left out or null", "[protocol]") {
+TEST_CASE("optional members may be left out or null") {
     CHECK(
         parsed<Register>(
             R"({"messageType":"register","channelID":"deadbeef-0000-4000-8000-0123456789ab","key":null})") ==
@@ -103,12 +103,12 @@ TEST_CASE("optional members may be left out or null", "[protocol]") {
     CHECK(parsed<Ack>(R"({"messageType":"ack","updates":[]})") == Ack{});
 }
 
-TEST_CASE("members that a message does not know are ignored", "[protocol]") {
+TEST_CASE("members that a message does not know are ignored") {
     CHECK(parsed<Hello>(R"({"messageType":"hello","code":"x","updates":7,"other":[{}]})") ==
           Hello{});
 }
 
-TEST_CASE("each kind of bad frame is named", "[protocol]") {
+TEST_CASE("each kind of bad frame is named") {
     const auto [text, expected] = GENERATE(table<std::string, std::string>({
         {"", "not_json"},
         {"hello", "not_json"},
@@ -159,11 +159,11 @@ TEST_CASE("each kind of bad frame is named", "[protocol]") {
     CHECK(fault(text) == expected);
 }
 
-TEST_CASE("a deeply nested frame is refused, not followed", "[protocol]") {
+TEST_CASE("a deeply nested frame is refused, not followed") {
     CHECK(fault(std::string(60'000, '[')) == "not_json");
 }
 
-TEST_CASE("every fault closes with 1011 and the reference's reason", "[protocol]") {
+TEST_CASE("every fault closes with 1011 and the reference's reason") {
     CHECK(closing_for(FrameFault::not_json) == Closing{CloseCode::internal, "Json"});
     CHECK(closing_for(FrameFault::duplicate_field) == Closing{CloseCode::internal, "Json"});
     CHECK(closing_for(FrameFault::bad_channel_id) == Closing{CloseCode::internal, "SM"});

@@ -78,7 +78,7 @@ struct LinkedBoard : Board {
 
 }  // namespace
 
-TEST_CASE("a client of another node's home goes over the link", "[edge][switchboard]") {
+TEST_CASE("a client of another node's home goes over the link") {
     LinkedBoard b;
     CHECK_FALSE(b.board.homes(0).home_of(frame(0, "x").uaid));  // nobody is placed yet
     b.board.route(0, kOther);
@@ -98,7 +98,7 @@ TEST_CASE("a client of another node's home goes over the link", "[edge][switchbo
     CHECK(b.links.flushes == 1);  // once for the whole turn
 }
 
-TEST_CASE("messages of a home to a front of another node go over the link", "[edge][switchboard]") {
+TEST_CASE("messages of a home to a front of another node go over the link") {
     LinkedBoard b;
     const edge::SessionId session{.front = kOther, .shard = 0, .number = 7};
     b.board.fronts(0).to_front(edge::ToClient{.session = session, .text = "x"});
@@ -107,7 +107,7 @@ TEST_CASE("messages of a home to a front of another node go over the link", "[ed
     CHECK(b.links.fronts == std::vector<std::string>{"other", "other", "other Overloaded"});
 }
 
-TEST_CASE("a request over a link to a home that has gone is refused", "[edge][switchboard]") {
+TEST_CASE("a request over a link to a home that has gone is refused") {
     LinkedBoard b;
     auto message = frame(0, "x");
     message.session.front = kOther;
@@ -116,8 +116,7 @@ TEST_CASE("a request over a link to a home that has gone is refused", "[edge][sw
     CHECK(b.links.fronts == std::vector<std::string>{"other NotServing"});
 }
 
-TEST_CASE("fronts and homes are notified of moved partitions and lost links",
-          "[edge][switchboard]") {
+TEST_CASE("fronts and homes are notified of moved partitions and lost links") {
     LinkedBoard b;
     std::vector<core::Partition> moved;
     std::vector<std::string> lost;
@@ -135,7 +134,7 @@ TEST_CASE("fronts and homes are notified of moved partitions and lost links",
     CHECK(lost == std::vector<std::string>{"1other"});
 }
 
-TEST_CASE("a node without partitions gives new clients to a linked node", "[edge][switchboard]") {
+TEST_CASE("a node without partitions gives new clients to a linked node") {
     LinkedBoard b;
     b.board.route(3, kOther);
     b.run_until_idle();
@@ -145,7 +144,7 @@ TEST_CASE("a node without partitions gives new clients to a linked node", "[edge
     b.zero.run_and_wait([&] { CHECK(b.board.near(0) == 3); });
 }
 
-TEST_CASE("a message reaches its home on either shard, in order", "[edge][switchboard]") {
+TEST_CASE("a message reaches its home on either shard, in order") {
     Board b;
     const core::Partition to = GENERATE(0, 1);
     CAPTURE(to);
@@ -164,7 +163,7 @@ TEST_CASE("a message reaches its home on either shard, in order", "[edge][switch
     CHECK(received == std::vector<std::string>{"a", "b", "c"});
 }
 
-TEST_CASE("a home never runs within the sender's call", "[edge][switchboard]") {
+TEST_CASE("a home never runs within the sender's call") {
     Board b;
     bool within = false;
     bool sending = false;
@@ -183,7 +182,7 @@ TEST_CASE("a home never runs within the sender's call", "[edge][switchboard]") {
     CHECK_FALSE(within);
 }
 
-TEST_CASE("a frame to a home that is not there is refused", "[edge][switchboard]") {
+TEST_CASE("a frame to a home that is not there is refused") {
     Board b;
     CHECK(b.board.homes(0).to_home({}, frame(0, "x")) == Sent::away);
     b.board.connect_home(0, [](edge::ToHome) {});
@@ -192,8 +191,7 @@ TEST_CASE("a frame to a home that is not there is refused", "[edge][switchboard]
     CHECK(b.board.homes(0).to_home({}, frame(0, "x")) == Sent::away);
 }
 
-TEST_CASE("a full route refuses frames, but not the one that ends a session",
-          "[edge][switchboard]") {
+TEST_CASE("a full route refuses frames, but not the one that ends a session") {
     std::size_t frames = 0;  // the board's last turns count, too
     std::size_t detached = 0;
     Board b;
@@ -225,7 +223,7 @@ TEST_CASE("a full route refuses frames, but not the one that ends a session",
     CHECK(again);
 }
 
-TEST_CASE("a client whose frame finds the route full is closed", "[edge][switchboard]") {
+TEST_CASE("a client whose frame finds the route full is closed") {
     Board b;
     std::size_t texts = 0;
     std::vector<edge::CloseClient> closed;
@@ -251,7 +249,7 @@ TEST_CASE("a client whose frame finds the route full is closed", "[edge][switchb
     CHECK(closed[0].kind == edge::CloseClient::Kind::held);  // its home still has the session
 }
 
-TEST_CASE("new clients get partitions of their own shard first, in turn", "[edge][switchboard]") {
+TEST_CASE("new clients get partitions of their own shard first, in turn") {
     Board b;
     CHECK_FALSE(b.board.near(0));
     b.board.set_serving(1, true);

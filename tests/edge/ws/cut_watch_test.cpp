@@ -6,7 +6,7 @@ using namespace std::chrono_literals;
 using beckon::core::MonoTime;
 using beckon::edge::CutWatch;
 
-TEST_CASE("connections that are cut at the same age are noticed once an hour", "[edge]") {
+TEST_CASE("connections that are cut at the same age are noticed once an hour") {
     CutWatch watch;
     MonoTime now{};
     for (std::size_t i = 1; i < CutWatch::kSamples; ++i) CHECK_FALSE(watch.lost(60'200ms, now));
@@ -15,8 +15,7 @@ TEST_CASE("connections that are cut at the same age are noticed once an hour", "
     CHECK(watch.lost(60'100ms, now + 61min) == 60s);
 }
 
-TEST_CASE("connections that end at various ages, or very young, do not point to a proxy",
-          "[edge]") {
+TEST_CASE("connections that end at various ages, or very young, do not point to a proxy") {
     CutWatch watch;
     for (int i = 0; i < 200; ++i) {
         CHECK_FALSE(watch.lost(std::chrono::seconds{10 + i * 7 % 97}, MonoTime{}));

@@ -41,7 +41,7 @@ int status_of_upgrade(const std::string& headers, const std::string& line = "GET
 
 }  // namespace
 
-TEST_CASE("a whole handshake is libwebsockets'", "[edge][ws]") {
+TEST_CASE("a whole handshake is libwebsockets'") {
     const auto rest = kHost + kVersion + kKey;
     CHECK(status_of_upgrade(kUpgrade + rest) == 101);
     CHECK(status_of_upgrade("UPGRADE: WebSocket\r\nConnection: a\r\nConnection: upgrade\r\n" +
@@ -50,7 +50,7 @@ TEST_CASE("a whole handshake is libwebsockets'", "[edge][ws]") {
     CHECK(status_of_upgrade(kUpgrade + rest, "GET /other") == 404);
 }
 
-TEST_CASE("a handshake that lacks something is told what", "[edge][ws]") {
+TEST_CASE("a handshake that lacks something is told what") {
     CHECK(status_of_upgrade(kUpgrade + kHost + kVersion) == 400);
     CHECK(status_of_upgrade(kUpgrade + kHost + kVersion + "Sec-WebSocket-Key: \r\n") == 400);
     CHECK(status_of_upgrade(kUpgrade + kHost + kVersion + "Sec-WebSocket-Key: short\r\n") == 400);
@@ -64,7 +64,7 @@ TEST_CASE("a handshake that lacks something is told what", "[edge][ws]") {
                             "Connection: " + std::string(127, 'x') + "\r\n") == 431);
 }
 
-TEST_CASE("a handshake of another version is told ours", "[edge][ws]") {
+TEST_CASE("a handshake of another version is told ours") {
     for (const std::string version :
          {"", "Sec-WebSocket-Version: 8\r\n", "Sec-WebSocket-Version: 13, 8\r\n"}) {
         CAPTURE(version);
@@ -76,7 +76,7 @@ TEST_CASE("a handshake of another version is told ours", "[edge][ws]") {
     }
 }
 
-TEST_CASE("an upgrade to anything else is not asked for", "[edge][ws]") {
+TEST_CASE("an upgrade to anything else is not asked for") {
     for (const std::string other : {"h2c", "websocket, h2c", "WebSockets", "TLS/1.0"}) {
         CAPTURE(other);
         const auto headers = "Upgrade: " + other + "\r\nConnection: Upgrade, HTTP2-Settings\r\n" +
@@ -89,7 +89,7 @@ TEST_CASE("an upgrade to anything else is not asked for", "[edge][ws]") {
     CHECK(status("HEAD / HTTP/1.1\r\n" + whole) == 426);
 }
 
-TEST_CASE("a plain request is answered by its path and method", "[edge][ws]") {
+TEST_CASE("a plain request is answered by its path and method") {
     CHECK(status(request("GET /status")) == 200);
     CHECK(status(request("GET /status?a=b")) == 200);
     CHECK(status(request("GET http://x:1/status?a=b")) == 200);
@@ -118,7 +118,7 @@ TEST_CASE("a plain request is answered by its path and method", "[edge][ws]") {
     }
 }
 
-TEST_CASE("the answer to HEAD is that to GET without its body", "[edge][ws]") {
+TEST_CASE("the answer to HEAD is that to GET without its body") {
     for (const std::string path : {"/status", "/", "/nothing", "/__version__"}) {
         CAPTURE(path);
         const auto get = judged(request("GET " + path));
@@ -131,7 +131,7 @@ TEST_CASE("the answer to HEAD is that to GET without its body", "[edge][ws]") {
     }
 }
 
-TEST_CASE("a head with two meanings, or none, is refused", "[edge][ws]") {
+TEST_CASE("a head with two meanings, or none, is refused") {
     const std::string begin = "GET /status HTTP/1.1\r\n";
     for (const std::string rest :
          {"\r\n", "Host: x\r\nHost: y\r\n\r\n", "Host: x\r\nContent-Length: 5\r\n\r\n",
@@ -151,7 +151,7 @@ TEST_CASE("a head with two meanings, or none, is refused", "[edge][ws]") {
     CHECK(status(request("GET /", kHost + "X: " + std::string(17'000, 'x') + "\r\n")) == 431);
 }
 
-TEST_CASE("a head ends at its first empty line", "[edge][ws]") {
+TEST_CASE("a head ends at its first empty line") {
     const auto head = request("GET /status");
     CHECK(size_of_head(head + "GET /next") == head.size());
     CHECK(size_of_head("\r\n\r\n" + head) == head.size() + 4);

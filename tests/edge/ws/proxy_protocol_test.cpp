@@ -43,7 +43,7 @@ struct World : FrontWorld {
 
 }  // namespace
 
-TEST_CASE("behind a PROXY header a connection counts as its client's", "[edge][proxy_header]") {
+TEST_CASE("behind a PROXY header a connection counts as its client's") {
     World world;
     std::vector<WsClient> clients;
     for (const auto* address : {"192.0.2.1", "192.0.2.1", "192.0.2.2"}) {
@@ -57,8 +57,7 @@ TEST_CASE("behind a PROXY header a connection counts as its client's", "[edge][p
     CHECK(third.head().starts_with("HTTP/1.1 503"));
 }
 
-TEST_CASE("a proxy's connection without a good header ends, with the reason in the metrics",
-          "[edge][proxy_header]") {
+TEST_CASE("a proxy's connection without a good header ends, with the reason in the metrics") {
     World world;
     WsClient client{world.fronts.port()};
     SECTION("none") {
@@ -83,8 +82,7 @@ TEST_CASE("a proxy's connection without a good header ends, with the reason in t
     CHECK(world.nobody_is_left());
 }
 
-TEST_CASE("a peer that is no trusted proxy needs no header, and is not believed",
-          "[edge][proxy_header]") {
+TEST_CASE("a peer that is no trusted proxy needs no header, and is not believed") {
     auto options = behind_proxy();
     options.trusted_proxies = {"10.0.0.0/8"};
     FrontWorld world{std::move(options)};  // two clients of one address

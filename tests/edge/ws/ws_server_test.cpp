@@ -62,7 +62,7 @@ extern "C" int close(int fd) {
     return result;
 }
 
-TEST_CASE("every subprotocol offer is accepted", "[edge][ws_server]") {
+TEST_CASE("every subprotocol offer is accepted") {
     FrontWorld world;
     const auto [offer, echoed] = GENERATE(table<std::string, std::string>({
         {"", ""},
@@ -82,7 +82,7 @@ TEST_CASE("every subprotocol offer is accepted", "[edge][ws_server]") {
     CHECK(client.next_message().is_text());
 }
 
-TEST_CASE("a subprotocol that lws cannot hold gets an answer", "[edge][ws_server]") {
+TEST_CASE("a subprotocol that lws cannot hold gets an answer") {
     FrontWorld world;
     WsClient client{world.fronts.port()};
     CHECK_FALSE(client.upgrade("/", "Sec-WebSocket-Protocol: " + std::string(64, 'x') + "\r\n"));
@@ -93,14 +93,14 @@ TEST_CASE("a subprotocol that lws cannot hold gets an answer", "[edge][ws_server
     CHECK(list.head().starts_with("HTTP/1.1 400"));
 }
 
-TEST_CASE("compression is offered and not negotiated", "[edge][ws_server]") {
+TEST_CASE("compression is offered and not negotiated") {
     FrontWorld world;
     WsClient client{world.fronts.port()};
     REQUIRE(client.upgrade("/", "Sec-WebSocket-Extensions: permessage-deflate\r\n"));
     CHECK(client.head().find("permessage-deflate") == std::string::npos);
 }
 
-TEST_CASE("a head with long cookies is read, an endless one is not", "[edge][ws_server]") {
+TEST_CASE("a head with long cookies is read, an endless one is not") {
     FrontWorld world;
     WsClient client{world.fronts.port()};
     CHECK(client.upgrade("/", "Cookie: " + std::string(12'000, 'c') + "\r\n"));
@@ -111,7 +111,7 @@ TEST_CASE("a head with long cookies is read, an endless one is not", "[edge][ws_
 }
 
 // Verified to fail when the name is compared as it stands: all of Autobahn's cases did.
-TEST_CASE("the upgrade's protocol may be written in capitals", "[edge][ws_server]") {
+TEST_CASE("the upgrade's protocol may be written in capitals") {
     FrontWorld world;
     const auto upgrades = [&](const std::string& protocol) {
         WsClient client{world.fronts.port()};
@@ -124,7 +124,7 @@ TEST_CASE("the upgrade's protocol may be written in capitals", "[edge][ws_server
     CHECK_FALSE(upgrades("WebSockets"));
 }
 
-TEST_CASE("web pages of other origins are refused, all others are not", "[edge][ws_server]") {
+TEST_CASE("web pages of other origins are refused, all others are not") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.allowed_origins = {"https://app.test"}; })};
     const auto [origin, allowed] = GENERATE(table<std::string, bool>({
         {"", true},
@@ -142,7 +142,7 @@ TEST_CASE("web pages of other origins are refused, all others are not", "[edge][
     }
 }
 
-TEST_CASE("a client that sends more than it may is closed", "[edge][ws_server]") {
+TEST_CASE("a client that sends more than it may is closed") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.frames_per_second_max = 1; })};
     auto client = world.client();  // its hello was the first
     for (int i = 0; i < 9; ++i) client.text(order("x"));
@@ -152,7 +152,7 @@ TEST_CASE("a client that sends more than it may is closed", "[edge][ws_server]")
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::flood) == 1; }));
 }
 
-TEST_CASE("a frame counts once for each KiB", "[edge][ws_server]") {
+TEST_CASE("a frame counts once for each KiB") {
     edge::FrameAllowance frames;
     const core::MonoTime now{};
     CHECK(frames.allow(10, edge::FrameAllowance::count_of(60'000), now));  // 59 of a hundred
@@ -165,7 +165,7 @@ TEST_CASE("a frame counts once for each KiB", "[edge][ws_server]") {
     CHECK_FALSE(strict.allow(1, edge::FrameAllowance::count_of(1), now));
 }
 
-TEST_CASE("each notification allows one more frame, and so does time", "[edge][ws_server]") {
+TEST_CASE("each notification allows one more frame, and so does time") {
     edge::FrameAllowance frames;
     core::MonoTime now{};
     for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 1, now));
@@ -182,8 +182,7 @@ TEST_CASE("each notification allows one more frame, and so does time", "[edge][w
     CHECK(!frames.allow(2, 1, now));
 }
 
-TEST_CASE("however many notifications a client answers at once is not too much",
-          "[edge][ws_server]") {
+TEST_CASE("however many notifications a client answers at once is not too much") {
     constexpr int kSent = 300;
     edge::FrameAllowance frames;
     const core::MonoTime now{};
@@ -196,7 +195,7 @@ TEST_CASE("however many notifications a client answers at once is not too much",
     CHECK_FALSE(frames.allow(2, 1, now));
 }
 
-TEST_CASE("answers that a client may give later are bounded in number", "[edge][ws_server]") {
+TEST_CASE("answers that a client may give later are bounded in number") {
     edge::FrameAllowance frames;
     const core::MonoTime now{};
     for (std::uint32_t i = 0; i < 3 * edge::FrameAllowance::kAnswersMax; ++i) frames.await_answer();
@@ -209,7 +208,7 @@ TEST_CASE("answers that a client may give later are bounded in number", "[edge][
 
 // A turn of the loop read a kilobyte of each client: where folding took most of a turn, acks waited
 // in sockets, and their clients with full windows.
-TEST_CASE("frames that wait in a socket are read in one turn of a busy loop", "[edge][ws_server]") {
+TEST_CASE("frames that wait in a socket are read in one turn of a busy loop") {
     constexpr int kFrames = 15;
     FrontWorld world{FrontWorld::with([](auto& o) { o.shards = 1; })};
     auto client = world.client();
@@ -240,7 +239,7 @@ TEST_CASE("frames that wait in a socket are read in one turn of a busy loop", "[
     loop.run_and_wait([&] { CHECK(turns <= 3); });
 }
 
-TEST_CASE("pings count as frames that a client sends", "[edge][ws_server]") {
+TEST_CASE("pings count as frames that a client sends") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.frames_per_second_max = 1; })};
     auto client = world.client();
     int pongs = 0;
@@ -253,7 +252,7 @@ TEST_CASE("pings count as frames that a client sends", "[edge][ws_server]") {
     check_close(event, 1011, "Flood");
 }
 
-TEST_CASE("a message counts once, in however many reads it comes", "[edge][ws_server]") {
+TEST_CASE("a message counts once, in however many reads it comes") {
     const auto [size, reads] = GENERATE(table<std::size_t, std::size_t>({
         {10, 1},
         {10, 3},
@@ -269,7 +268,7 @@ TEST_CASE("a message counts once, in however many reads it comes", "[edge][ws_se
     }
 }
 
-TEST_CASE("reads that bring no whole message count, each of them", "[edge][ws_server]") {
+TEST_CASE("reads that bring no whole message count, each of them") {
     edge::ReadCount count;
     std::size_t counted = 0;
     for (int i = 0; i < 100; ++i) counted += count.read();
@@ -279,8 +278,7 @@ TEST_CASE("reads that bring no whole message count, each of them", "[edge][ws_se
 }
 
 // Forty times 130 frames were served while one waited, when each read was served whole.
-TEST_CASE("a client that sends little does not wait for those that send much",
-          "[edge][ws_server]") {
+TEST_CASE("a client that sends little does not wait for those that send much") {
     constexpr int kEager = 40;
     FrontWorld world;
     auto calm = world.client();
@@ -303,7 +301,7 @@ TEST_CASE("a client that sends little does not wait for those that send much",
     CHECK(FrontWorld::soon([&] { return world.counters.front.frames_in->Value() == all; }));
 }
 
-TEST_CASE("clients connect at the configured path, and nowhere else", "[edge][ws_server]") {
+TEST_CASE("clients connect at the configured path, and nowhere else") {
     const std::string longest(edge::EdgeOptions::kPathMax, 'a');
     const auto path =
         GENERATE_COPY(std::string{"/push"}, std::string{"/push/v1/"}, "/" + longest.substr(1));
@@ -318,7 +316,7 @@ TEST_CASE("clients connect at the configured path, and nowhere else", "[edge][ws
     }
 }
 
-TEST_CASE("an upgrade may name its target in absolute form", "[edge][ws_server]") {
+TEST_CASE("an upgrade may name its target in absolute form") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.path = "/push"; })};
     for (const auto& asked :
          {"ws://push.example/push", "HTTP://push.example:80/push?x=http://y/"}) {
@@ -331,7 +329,7 @@ TEST_CASE("an upgrade may name its target in absolute form", "[edge][ws_server]"
     }
 }
 
-TEST_CASE("a head may come byte by byte", "[edge][ws_server]") {
+TEST_CASE("a head may come byte by byte") {
     FrontWorld world;
     WsClient plain{world.fronts.port()};
     for (const char c : std::string{"\r\nGET /status HTTP/1.1\r\nHost: x\r\n\r"}) {
@@ -347,7 +345,7 @@ TEST_CASE("a head may come byte by byte", "[edge][ws_server]") {
     CHECK(received(upgrading).starts_with("HTTP/1.1 101"));
 }
 
-TEST_CASE("a head that never ends is answered in time", "[edge][ws_server]") {
+TEST_CASE("a head that never ends is answered in time") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.hello_timeout = 300ms; })};
     WsClient late{world.fronts.port()};
     CHECK(late.request("GET /status HTTP/1.1\r\n").starts_with("HTTP/1.1 408"));
@@ -361,7 +359,7 @@ TEST_CASE("a head that never ends is answered in time", "[edge][ws_server]") {
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
-TEST_CASE("a frame of the largest size passes, one byte more closes", "[edge][ws_server]") {
+TEST_CASE("a frame of the largest size passes, one byte more closes") {
     FrontWorld world;
     auto client = world.client();
     const std::string largest(65'536 - order("").size(), 'a');
@@ -374,14 +372,14 @@ TEST_CASE("a frame of the largest size passes, one byte more closes", "[edge][ws
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::too_big) == 1; }));
 }
 
-TEST_CASE("a claimed gigabyte is refused at its head", "[edge][ws_server]") {
+TEST_CASE("a claimed gigabyte is refused at its head") {
     FrontWorld world;
     auto client = world.client();
     client.frame_head(1, 1ULL << 30, "{");
     check_close(client.until_closed(), 1009, "TooBig");
 }
 
-TEST_CASE("a message in fragments is one message, with pings between them", "[edge][ws_server]") {
+TEST_CASE("a message in fragments is one message, with pings between them") {
     FrontWorld world;
     auto client = world.client();
     const auto payload = order(std::string(8'000, 'q'));
@@ -398,7 +396,7 @@ TEST_CASE("a message in fragments is one message, with pings between them", "[ed
     CHECK(client.next_message().payload.ends_with(":fine"));
 }
 
-TEST_CASE("fragments have the limit of one frame, in bytes and in time", "[edge][ws_server]") {
+TEST_CASE("fragments have the limit of one frame, in bytes and in time") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.frame_timeout = 300ms; })};
     auto client = world.client();
     SECTION("as many bytes as a frame may have") {
@@ -418,7 +416,7 @@ TEST_CASE("fragments have the limit of one frame, in bytes and in time", "[edge]
     }
 }
 
-TEST_CASE("binary messages close with 1003", "[edge][ws_server]") {
+TEST_CASE("binary messages close with 1003") {
     FrontWorld world;
     auto client = world.client();
     SECTION("whole") { client.frame(2, "{}"); }
@@ -430,8 +428,7 @@ TEST_CASE("binary messages close with 1003", "[edge][ws_server]") {
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("text that is not UTF-8, reserved bits and bad opcodes end the connection",
-          "[edge][ws_server]") {
+TEST_CASE("text that is not UTF-8, reserved bits and bad opcodes end the connection") {
     FrontWorld world;
     auto client = world.client();
     unsigned code = 1002;
@@ -448,7 +445,7 @@ TEST_CASE("text that is not UTF-8, reserved bits and bad opcodes end the connect
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("a control frame that is too long ends the connection", "[edge][ws_server]") {
+TEST_CASE("a control frame that is too long ends the connection") {
     FrontWorld world;
     auto client = world.client();
     client.frame(9, std::string(126, 'p'));
@@ -456,7 +453,7 @@ TEST_CASE("a control frame that is too long ends the connection", "[edge][ws_ser
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("pings and pongs before hello are no offence and no hello", "[edge][ws_server]") {
+TEST_CASE("pings and pongs before hello are no offence and no hello") {
     FrontWorld world;
     auto client = world.connect();
     client.frame(10, "unasked");
@@ -468,8 +465,7 @@ TEST_CASE("pings and pongs before hello are no offence and no hello", "[edge][ws
     CHECK(client.next_message().is_text());
 }
 
-TEST_CASE("a client that does not read is dropped as slow and loses nothing else",
-          "[edge][ws_server]") {
+TEST_CASE("a client that does not read is dropped as slow and loses nothing else") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 256 * 1024; })};
     WsClient slow{world.fronts.port()};
     slow.set_receive_buffer(2'048);
@@ -486,7 +482,7 @@ TEST_CASE("a client that does not read is dropped as slow and loses nothing else
 }
 
 // Verified to fail when SendQueue counts the bytes of frames only.
-TEST_CASE("many small frames fill the queue of a client that does not read", "[edge][ws_server]") {
+TEST_CASE("many small frames fill the queue of a client that does not read") {
     edge::SendQueue queue;
     for (int i = 0; i < 1'000; ++i) queue.push("{}");
     CHECK(queue.bytes() >= 1'000 * sizeof(std::string));
@@ -495,7 +491,7 @@ TEST_CASE("many small frames fill the queue of a client that does not read", "[e
     CHECK(queue.bytes() == 0);
 }
 
-TEST_CASE("a message that is begun and not ended in time closes its client", "[edge][ws_server]") {
+TEST_CASE("a message that is begun and not ended in time closes its client") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.frame_timeout = 100ms; })};
     auto client = world.client();
     client.raw(head_of(4'096) + "the beginning");
@@ -504,8 +500,7 @@ TEST_CASE("a message that is begun and not ended in time closes its client", "[e
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("pieces of messages are bounded in total, and forgotten with their client",
-          "[edge][ws_server]") {
+TEST_CASE("pieces of messages are bounded in total, and forgotten with their client") {
     FrontWorld world{FrontWorld::with([](auto& o) {
         o.shards = 1;
         o.held_bytes_max = 3'000;
@@ -530,8 +525,7 @@ TEST_CASE("pieces of messages are bounded in total, and forgotten with their cli
 }
 
 // A thousand and a half of them that each asked for 600 KB took a gigabyte.
-TEST_CASE("what all clients do not read is bounded, and an address ends its own clients alone",
-          "[edge][ws_server]") {
+TEST_CASE("what all clients do not read is bounded, and an address ends its own clients alone") {
     constexpr int kFrames = 100;
     FrontWorld world{FrontWorld::with([](auto& o) {
         o.shards = 1;
@@ -561,8 +555,7 @@ TEST_CASE("what all clients do not read is bounded, and an address ends its own 
     CHECK(late.next_message().payload.ends_with(":fine"));
 }
 
-TEST_CASE("of all that connections hold the largest address's largest is in excess",
-          "[edge][ws_server]") {
+TEST_CASE("of all that connections hold the largest address's largest is in excess") {
     edge::HeldMemory held{100};
     const auto one = *net::parse_address("192.0.2.1");
     const auto other = *net::parse_address("192.0.2.2");
@@ -586,7 +579,7 @@ TEST_CASE("of all that connections hold the largest address's largest is in exce
 }
 
 // Verified to fail when accept() closes the descriptor of a socket that lws did not take.
-TEST_CASE("a socket that lws has no space for is closed once", "[edge][ws_server]") {
+TEST_CASE("a socket that lws has no space for is closed once") {
     FrontWorld world{FrontWorld::with([](auto& o) {
         o.shards = 1;
         o.sockets_max = 4;
@@ -603,7 +596,7 @@ TEST_CASE("a socket that lws has no space for is closed once", "[edge][ws_server
     CHECK(closes_of_nothing == 0);
 }
 
-TEST_CASE("a client that reads late gets the stream whole", "[edge][ws_server]") {
+TEST_CASE("a client that reads late gets the stream whole") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 8 << 20; })};
     auto late = world.client();
     for (int round = 0; round < 4; ++round) late.text(order("burst 300 3000"));
@@ -618,7 +611,7 @@ TEST_CASE("a client that reads late gets the stream whole", "[edge][ws_server]")
     }
 }
 
-TEST_CASE("a close frame behind a full pipe is not awaited for ever", "[edge][ws_server]") {
+TEST_CASE("a close frame behind a full pipe is not awaited for ever") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 8 << 20; })};
     WsClient stuck{world.fronts.port()};
     stuck.set_receive_buffer(2'048);
@@ -631,7 +624,7 @@ TEST_CASE("a close frame behind a full pipe is not awaited for ever", "[edge][ws
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
-TEST_CASE("a silent client is gone soon after our close frame", "[edge][ws_server]") {
+TEST_CASE("a silent client is gone soon after our close frame") {
     FrontWorld world;
     auto client = world.client();
     client.text(order("close 1011 SM"));
@@ -640,7 +633,7 @@ TEST_CASE("a silent client is gone soon after our close frame", "[edge][ws_serve
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
-TEST_CASE("a connection that never becomes a WebSocket is dropped in time", "[edge][ws_server]") {
+TEST_CASE("a connection that never becomes a WebSocket is dropped in time") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.hello_timeout = 50ms; })};
     WsClient silent{world.fronts.port()};
     SECTION("silent") { CHECK(silent.next().kind == Kind::end); }
@@ -651,7 +644,7 @@ TEST_CASE("a connection that never becomes a WebSocket is dropped in time", "[ed
         FrontWorld::soon([&] { return world.counters.sockets.handshake_timeouts->Value() == 1; }));
 }
 
-TEST_CASE("above the limit of clients a 503 says when to come back", "[edge][ws_server]") {
+TEST_CASE("above the limit of clients a 503 says when to come back") {
     FrontWorld world{FrontWorld::with([](auto& o) {
         o.connections_max = 2;
         o.shards = 2;
@@ -672,7 +665,7 @@ TEST_CASE("above the limit of clients a 503 says when to come back", "[edge][ws_
     CHECK(FrontWorld::soon([&] { return WsClient{world.fronts.port()}.upgrade(); }));
 }
 
-TEST_CASE("no more clients than there are file descriptors for", "[edge][ws_server]") {
+TEST_CASE("no more clients than there are file descriptors for") {
     CHECK(net::clients_possible(100'000, 1'048'576) == 100'000);
     CHECK(net::clients_possible(100'000, 20'000) == 17'000);
     CHECK(net::clients_possible(100'000, 1'024) == 512);
@@ -684,7 +677,7 @@ TEST_CASE("no more clients than there are file descriptors for", "[edge][ws_serv
     }
 }
 
-TEST_CASE("one address may hold no more than its share", "[edge][ws_server]") {
+TEST_CASE("one address may hold no more than its share") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.connections_per_address_max = 3; })};
     std::vector<WsClient> clients;
     for (int i = 0; i < 3; ++i) clients.push_back(world.client());
@@ -698,7 +691,7 @@ TEST_CASE("one address may hold no more than its share", "[edge][ws_server]") {
     CHECK(world.counters.sockets.connections->Value() <= 3 + 16);
 }
 
-TEST_CASE("out of file descriptors accepting pauses and goes on", "[edge][ws_server]") {
+TEST_CASE("out of file descriptors accepting pauses and goes on") {
     FrontWorld world;
     auto before = world.client();
     const int next = dup(before.fd());  // the lowest that is free
@@ -718,7 +711,7 @@ TEST_CASE("out of file descriptors accepting pauses and goes on", "[edge][ws_ser
     CHECK(waiting.upgrade());
 }
 
-TEST_CASE("plain HTTP gets the monitoring routes", "[edge][ws_server]") {
+TEST_CASE("plain HTTP gets the monitoring routes") {
     FrontWorld world;
     auto client = world.client();
     const auto get = [&](const std::string& path) {
@@ -746,7 +739,7 @@ TEST_CASE("plain HTTP gets the monitoring routes", "[edge][ws_server]") {
     CHECK(body(get("/health")) == R"({"status":"ERROR","version":"1.2.3","connections":1})");
 }
 
-TEST_CASE("a port that is taken is named", "[edge][ws_server]") {
+TEST_CASE("a port that is taken is named") {
     FrontWorld world;
     auto options = FrontWorld::defaults();
     options.port = world.fronts.port();
@@ -754,7 +747,7 @@ TEST_CASE("a port that is taken is named", "[edge][ws_server]") {
                       Catch::Contains(std::to_string(options.port)) && Catch::Contains("taken"));
 }
 
-TEST_CASE("a thousand clients come and go and leave nothing", "[edge][ws_server]") {
+TEST_CASE("a thousand clients come and go and leave nothing") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.shards = 2; })};
     for (int round = 0; round < 4; ++round) {
         std::vector<WsClient> clients;

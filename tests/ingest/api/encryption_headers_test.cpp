@@ -5,7 +5,7 @@
 using namespace beckon;
 using namespace beckon::test;
 
-TEST_CASE("each rule of the encryption headers", "[encryption]") {
+TEST_CASE("each rule of the encryption headers") {
     IngestWorld world;
     const auto target = world.subscribed();
     const std::string none = "(absent)";
@@ -72,7 +72,7 @@ TEST_CASE("each rule of the encryption headers", "[encryption]") {
     }
 }
 
-TEST_CASE("headers are stored without quotes and padding", "[encryption]") {
+TEST_CASE("headers are stored without quotes and padding") {
     using ingest::normalized;
     CHECK(normalized(R"(keyid="a";salt="XZwpw6o37R-6qoZjw6KwAw==")") ==
           "keyid=a;salt=XZwpw6o37R-6qoZjw6KwAw");
@@ -83,7 +83,7 @@ TEST_CASE("headers are stored without quotes and padding", "[encryption]") {
     CHECK(normalized("===") == "");
 }
 
-TEST_CASE("a parameter is found in the first section that has it", "[encryption]") {
+TEST_CASE("a parameter is found in the first section that has it") {
     using ingest::find_parameter;
     CHECK(find_parameter("dh=1;x=2,dh=3", "dh").value == "1");
     CHECK(find_parameter("x=2,dh=3", "dh").value == "3");
@@ -98,7 +98,7 @@ TEST_CASE("a parameter is found in the first section that has it", "[encryption]
     CHECK_FALSE(find_parameter("dh=1;oops", "dh").value);
 }
 
-TEST_CASE("a coding in any case is delivered as clients compare it", "[encryption]") {
+TEST_CASE("a coding in any case is delivered as clients compare it") {
     IngestWorld world;
     const auto target = world.subscribed();
     CHECK(world

@@ -82,8 +82,7 @@ TestRequest wishing(const TestRequest& request) { return request.with("Prefer", 
 
 }  // namespace
 
-TEST_CASE("a POST that prefers respond-async is answered 202 with a receipt subscription",
-          "[ingest][receipts]") {
+TEST_CASE("a POST that prefers respond-async is answered 202 with a receipt subscription") {
     World world;
     const auto to = world.subscribed();
     const auto plain = world.ask(world.post_data(to.path));
@@ -103,8 +102,7 @@ TEST_CASE("a POST that prefers respond-async is answered 202 with a receipt subs
     CHECK(test::header_of(stored[1], core::kReceiptHeader) == core::to_text(receipt));
 }
 
-TEST_CASE("the receipt subscription of an authenticated sender is the sender's",
-          "[ingest][receipts]") {
+TEST_CASE("the receipt subscription of an authenticated sender is the sender's") {
     World world;
     const auto to = world.subscribed();
     const auto reply =
@@ -115,8 +113,7 @@ TEST_CASE("the receipt subscription of an authenticated sender is the sender's",
     CHECK(std::equal(receipt.sender->bytes.begin(), receipt.sender->bytes.end(), hash.begin()));
 }
 
-TEST_CASE("Push-Receipt names the subscription that receives the outcome of a further message",
-          "[ingest][receipts]") {
+TEST_CASE("Push-Receipt names the subscription that receives the outcome of a further message") {
     World world;
     const auto to = world.subscribed();
     const auto first = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -138,8 +135,7 @@ TEST_CASE("Push-Receipt names the subscription that receives the outcome of a fu
     }
 }
 
-TEST_CASE("no receipt is promised for a client whose bridge reports no outcome",
-          "[ingest][receipts]") {
+TEST_CASE("no receipt is promised for a client whose bridge reports no outcome") {
     test::WorldOptions options;
     options.bridged_delivery = true;
     test::IngestWorld world{options};
@@ -151,8 +147,7 @@ TEST_CASE("no receipt is promised for a client whose bridge reports no outcome",
     CHECK_FALSE(reply.header("Link"));
 }
 
-TEST_CASE("a GET gives the published outcomes, in order, and goes on where the last one ended",
-          "[ingest][receipts]") {
+TEST_CASE("a GET gives the published outcomes, in order, and goes on where the last one ended") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -181,7 +176,7 @@ TEST_CASE("a GET gives the published outcomes, in order, and goes on where the l
     CHECK(world.outcomes(path)["receipts"].size() == 3);
 }
 
-TEST_CASE("a GET waits for the first outcome as long as it says", "[ingest][receipts]") {
+TEST_CASE("a GET waits for the first outcome as long as it says") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -199,7 +194,7 @@ TEST_CASE("a GET waits for the first outcome as long as it says", "[ingest][rece
     CHECK(silent->answer->status == 200);
 }
 
-TEST_CASE("at a stop polls for receipts are answered at once", "[ingest][receipts]") {
+TEST_CASE("at a stop polls for receipts are answered at once") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -212,8 +207,7 @@ TEST_CASE("at a stop polls for receipts are answered at once", "[ingest][receipt
     CHECK(waiting->answer->status == 204);
 }
 
-TEST_CASE("one subscription takes no more than its places: its oldest request makes space",
-          "[ingest][receipts]") {
+TEST_CASE("one subscription takes no more than its places: its oldest request makes space") {
     World world;
     const auto path = world.new_receipt();
     const auto waiting = world.wait_at(path, Polls::kPollsOfSubscriptionMax);
@@ -232,8 +226,7 @@ TEST_CASE("one subscription takes no more than its places: its oldest request ma
     CHECK(waiting.back()->answer->status == 200);
 }
 
-TEST_CASE("one address takes no more than its places, and others have theirs",
-          "[ingest][receipts]") {
+TEST_CASE("one address takes no more than its places, and others have theirs") {
     World world;
     world.fill(Polls::kPollsOfPeerMax, "192.0.2.7");
     const auto path = world.new_receipt();
@@ -247,7 +240,7 @@ TEST_CASE("one address takes no more than its places, and others have theirs",
     world.fill(Polls::kPollsOfPeerMax, "192.0.2.7");
 }
 
-TEST_CASE("waiting GETs beyond the bound are refused", "[ingest][receipts]") {
+TEST_CASE("waiting GETs beyond the bound are refused") {
     World world;
     for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         for (std::size_t i = 0; i < Polls::kPollsMax / Polls::kPollsOfPeerMax; ++i) {
@@ -260,8 +253,7 @@ TEST_CASE("waiting GETs beyond the bound are refused", "[ingest][receipts]") {
     }
 }
 
-TEST_CASE("while the events cannot be read a GET is answered 503 with Retry-After",
-          "[ingest][receipts]") {
+TEST_CASE("while the events cannot be read a GET is answered 503 with Retry-After") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -274,7 +266,7 @@ TEST_CASE("while the events cannot be read a GET is answered 503 with Retry-Afte
     CHECK(world.ask(World::get(path)).status == 204);
 }
 
-TEST_CASE("a GET of something else is refused", "[ingest][receipts]") {
+TEST_CASE("a GET of something else is refused") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -286,8 +278,7 @@ TEST_CASE("a GET of something else is refused", "[ingest][receipts]") {
     CHECK(world.ask(world.post_data(path)).header("Allow") == "GET");
 }
 
-TEST_CASE("Prefer is read as RFC 7240 has it, and malformed parts are ignored",
-          "[ingest][receipts]") {
+TEST_CASE("Prefer is read as RFC 7240 has it, and malformed parts are ignored") {
     const auto read = [](std::string_view prefer) {
         ingest::HttpRequest request;
         request.extra.push_back({"prefer", prefer});
@@ -305,8 +296,7 @@ TEST_CASE("Prefer is read as RFC 7240 has it, and malformed parts are ignored",
     }
 }
 
-TEST_CASE("the index keeps a bounded number of outcomes and knows what it forgot",
-          "[ingest][receipts]") {
+TEST_CASE("the index keeps a bounded number of outcomes and knows what it forgot") {
     ingest::ReceiptIndex index{3};
     const core::ReceiptId one{core::random_uuid4()};
     const core::ReceiptId two{core::random_uuid4()};
@@ -327,7 +317,7 @@ TEST_CASE("the index keeps a bounded number of outcomes and knows what it forgot
     CHECK(index.complete(1, -1));
 }
 
-TEST_CASE("outcomes that are read again stand once in the index", "[ingest][receipts]") {
+TEST_CASE("outcomes that are read again stand once in the index") {
     constexpr auto kMany = static_cast<core::Offset>(2 * ingest::ReceiptIndex::kReadBack);
     ingest::ReceiptIndex index{1'000};
     const core::ReceiptId one{core::random_uuid4()};
@@ -347,7 +337,7 @@ TEST_CASE("outcomes that are read again stand once in the index", "[ingest][rece
     CHECK(index.after(two, -1, 10) == std::vector{entry(7)});
 }
 
-TEST_CASE("a sender that is answered 410 receives it as an event too, once", "[ingest][receipts]") {
+TEST_CASE("a sender that is answered 410 receives it as an event too, once") {
     World world;
     const auto events = [&] { return world.records(log::Topic::kEvents.index()); };
     const auto to = world.new_target(true);
@@ -367,8 +357,7 @@ TEST_CASE("a sender that is answered 410 receives it as an event too, once", "[i
     CHECK(events().size() == 1);  // nobody was authenticated
 }
 
-TEST_CASE("a sender without a webhook for it is answered 410, and no event is written",
-          "[ingest][receipts][bounds]") {
+TEST_CASE("a sender without a webhook for it is answered 410, and no event is written") {
     World world;
     std::string asked;
     world.gone_wanted([&asked](std::string_view owner) {

@@ -84,7 +84,7 @@ void check_refused(IngestWorld& world, const std::vector<Refused>& rows) {
 
 }  // namespace
 
-TEST_CASE("the registration secret is the reference's", "[registration]") {
+TEST_CASE("the registration secret is the reference's") {
     const core::Uaid uaid{*core::parse_uuid("0f1e2d3c4b5a49788796a5b4c3d2e1f0")};
     const std::string key = "c3VwZXItc2VjcmV0LXJlZ2lzdHJhdGlvbi1rZXktMDE=";
     const auto secret = ingest::registration_secret(key, uaid);
@@ -95,7 +95,7 @@ TEST_CASE("the registration secret is the reference's", "[registration]") {
     CHECK_FALSE(ingest::is_registration_secret({key}, uaid, ""));
 }
 
-TEST_CASE("a registration answered 200 is durable and usable at once", "[registration]") {
+TEST_CASE("a registration answered 200 is durable and usable at once") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto exchange = world.begin(registration(kToken));
     CHECK_FALSE(exchange->answer);
@@ -123,7 +123,7 @@ TEST_CASE("a registration answered 200 is durable and usable at once", "[registr
     CHECK(json::parse(stored->router_data) == json{{"token", "0123456789"}, {"app_id", "my-app"}});
 }
 
-TEST_CASE("a registration with a key is bound to it", "[registration]") {
+TEST_CASE("a registration with a key is bound to it") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine =
         registered(world, json{{"token", "0123456789"}, {"key", world.key_text()}}.dump());
@@ -133,7 +133,7 @@ TEST_CASE("a registration with a key is bound to it", "[registration]") {
               .status == 201);
 }
 
-TEST_CASE("an APNs registration keeps channel and aps", "[registration]") {
+TEST_CASE("an APNs registration keeps channel and aps") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto reply = world.ask(registration(
         R"({"token":"0123456789","aps":"{\"alert\":{\"title\":\"x\"},\"mutable-content\":1}"})",
@@ -148,7 +148,7 @@ TEST_CASE("an APNs registration keeps channel and aps", "[registration]") {
                           "aps":{"alert":{"title":"x"},"mutable-content":1}})"));
 }
 
-TEST_CASE("each fault of a registration has its answer", "[registration]") {
+TEST_CASE("each fault of a registration has its answer") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto bad = [](const std::string& message) {
         return error(400, "null", "Bad Request", message);
@@ -201,7 +201,7 @@ TEST_CASE("each fault of a registration has its answer", "[registration]") {
         });
 }
 
-TEST_CASE("calls of a registration need its secret, in this order of checks", "[registration]") {
+TEST_CASE("calls of a registration need its secret, in this order of checks") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto other = registered(world);
@@ -236,7 +236,7 @@ TEST_CASE("calls of a registration need its secret, in this order of checks", "[
     }
 }
 
-TEST_CASE("GET of a registration lists its channels and renews it once a day", "[registration]") {
+TEST_CASE("GET of a registration lists its channels and renews it once a day") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto count = [&] {
@@ -256,8 +256,7 @@ TEST_CASE("GET of a registration lists its channels and renews it once a day", "
     CHECK(world.clock_.wall() - client->last_seen < std::chrono::minutes{1});
 }
 
-TEST_CASE("GET of a registration misses no channel that another endpoint has made",
-          "[registration]") {
+TEST_CASE("GET of a registration misses no channel that another endpoint has made") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const core::Uaid uaid{*core::parse_uuid(mine.uaid)};
@@ -284,7 +283,7 @@ TEST_CASE("GET of a registration misses no channel that another endpoint has mad
     }
 }
 
-TEST_CASE("a body fault of PUT has the answer that it has in POST", "[registration]") {
+TEST_CASE("a body fault of PUT has the answer that it has in POST") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto good = mine.ask("PUT", "", kToken);
@@ -299,7 +298,7 @@ TEST_CASE("a body fault of PUT has the answer that it has in POST", "[registrati
                });
 }
 
-TEST_CASE("the media type of a JSON body", "[registration]") {
+TEST_CASE("the media type of a JSON body") {
     IngestWorld world{{.bridged_delivery = true}};
     const std::vector<std::pair<std::string, int>> rows{
         {"application/json", 200},
@@ -320,7 +319,7 @@ TEST_CASE("the media type of a JSON body", "[registration]") {
     }
 }
 
-TEST_CASE("PUT of a registration replaces router type and data", "[registration]") {
+TEST_CASE("PUT of a registration replaces router type and data") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto path = "/v1/apns/release/registration/" + mine.uaid;
@@ -334,7 +333,7 @@ TEST_CASE("PUT of a registration replaces router type and data", "[registration]
     CHECK(json::parse(world.ask(mine.ask("GET")).body)["channelIDs"].size() == 1);
 }
 
-TEST_CASE("DELETE of a registration ends all its endpoints at once", "[registration]") {
+TEST_CASE("DELETE of a registration ends all its endpoints at once") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     CHECK(world.ask(mine.ask("DELETE")) == empty_200());
@@ -342,8 +341,7 @@ TEST_CASE("DELETE of a registration ends all its endpoints at once", "[registrat
     CHECK(world.ask(mine.ask("GET")) == gone("103", "No such client."));
 }
 
-TEST_CASE("DELETE needs no more space in the log for many channels than for one",
-          "[registration]") {
+TEST_CASE("DELETE needs no more space in the log for many channels than for one") {
     IngestWorld world{{.publish_bytes_max = 700, .bridged_delivery = true}};
     const auto mine = registered(world);
     for (int i = 0; i < 8; ++i) {
@@ -353,7 +351,7 @@ TEST_CASE("DELETE needs no more space in the log for many channels than for one"
     CHECK(world.ask(IngestWorld::post_data(mine.send_path())).status == 410);
 }
 
-TEST_CASE("channels of a registration come and go", "[registration]") {
+TEST_CASE("channels of a registration come and go") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const std::string chosen = "11112222-3333-4444-5555-666677778888";
@@ -418,7 +416,7 @@ TEST_CASE("channels of a registration come and go", "[registration]") {
     }
 }
 
-TEST_CASE("a bridged client has a bounded number of channels", "[registration]") {
+TEST_CASE("a bridged client has a bounded number of channels") {
     IngestWorld world{{.bridged_delivery = true, .channels_per_client_max = 3}};
     const auto mine = registered(world);
     const auto add = [&] { return world.ask(mine.ask("POST", "/subscription", "{}")); };
@@ -447,7 +445,7 @@ TEST_CASE("a bridged client has a bounded number of channels", "[registration]")
     CHECK(taken == 6);
 }
 
-TEST_CASE("clients of the WebSocket are not changed here", "[registration]") {
+TEST_CASE("clients of the WebSocket are not changed here") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto target = world.subscribed();
     const auto secret = ingest::registration_secret("first auth key", target.uaid);
@@ -458,8 +456,7 @@ TEST_CASE("clients of the WebSocket are not changed here", "[registration]") {
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
 }
 
-TEST_CASE("a registration that is not durable, or not seen, is not answered 200",
-          "[registration]") {
+TEST_CASE("a registration that is not durable, or not seen, is not answered 200") {
     IngestWorld world{{.partitions = 1}};
     HttpReply like;
     like.add("Retry-After", "10");
@@ -471,7 +468,7 @@ TEST_CASE("a registration that is not durable, or not seen, is not answered 200"
     CHECK(world.ask(registration(kToken)) == busy);
 }
 
-TEST_CASE("without an auth key registrations are refused", "[registration]") {
+TEST_CASE("without an auth key registrations are refused") {
     IngestWorld world{{.bridged_delivery = true}};
     world.shared_->keys = std::make_shared<core::KeyRing>(
         std::vector<core::KeyRing::Key>{{0, core::Secret32{1, 2, 3}, "2026-01-01T00:00:00Z"}},
@@ -479,7 +476,7 @@ TEST_CASE("without an auth key registrations are refused", "[registration]") {
     CHECK(world.ask(registration(kToken)).status == 503);
 }
 
-TEST_CASE("a token full of brackets registers a client that can be read again", "[registration]") {
+TEST_CASE("a token full of brackets registers a client that can be read again") {
     IngestWorld world;
     const auto token = std::string(60, '{') + std::string(60, '[') + "0123456789";
     const auto client = registered(world, json{{"token", token}}.dump());

@@ -43,8 +43,7 @@ HttpReply after(int seconds) {
 
 }  // namespace
 
-TEST_CASE("a bridged client's message goes to the first delay tier, channel not checked",
-          "[send]") {
+TEST_CASE("a bridged client's message goes to the first delay tier, channel not checked") {
     const auto type = GENERATE(core::RouterType::fcm, core::RouterType::apns);
     Bridged world{type};
     const auto reply = world.ask(IngestWorld::post_data(world.target.path)
@@ -79,8 +78,7 @@ TEST_CASE("a bridged client's message goes to the first delay tier, channel not 
     CHECK(reply == expected);
 }
 
-TEST_CASE("a bridged client's message is not accepted without a bridge that delivers it",
-          "[send]") {
+TEST_CASE("a bridged client's message is not accepted without a bridge that delivers it") {
     Bridged world{core::RouterType::fcm, false};
     CHECK(world.send() ==
           error(503, "null", "Service Unavailable",
@@ -95,13 +93,13 @@ TEST_CASE("a bridged client's message is not accepted without a bridge that deli
     CHECK(world.tier().empty());
 }
 
-TEST_CASE("clients of no bridge that there is are not sent to", "[send]") {
+TEST_CASE("clients of no bridge that there is are not sent to") {
     Bridged world{core::RouterType::webhook};
     CHECK(world.send().status == 503);
     CHECK(world.tier().empty());
 }
 
-TEST_CASE("a sender receives the error of its bridged client", "[send]") {
+TEST_CASE("a sender receives the error of its bridged client") {
     Bridged world;
     HttpReply cached;
     cached.add("Cache-Control", "max-age=86400");
@@ -120,7 +118,7 @@ TEST_CASE("a sender receives the error of its bridged client", "[send]") {
     CHECK(world.tier().empty());
 }
 
-TEST_CASE("a message that its bridge would not take is 413", "[send]") {
+TEST_CASE("a message that its bridge would not take is 413") {
     Bridged world{GENERATE(core::RouterType::fcm, core::RouterType::apns)};
     CHECK(world.send(std::string(2'500, 'x')).status == 201);
     CHECK(world.send(std::string(3'060, 'x')) ==
@@ -129,7 +127,7 @@ TEST_CASE("a message that its bridge would not take is 413", "[send]") {
     CHECK(world.tier().size() == 1);
 }
 
-TEST_CASE("a client whose token is dead is 410 from then on", "[send]") {
+TEST_CASE("a client whose token is dead is 410 from then on") {
     Bridged world;
     CHECK(world.send().status == 201);
     const auto publish_gone = [&](std::string_view token) {

@@ -22,7 +22,7 @@ std::string name(const core::Sha256& of) {
 
 }  // namespace
 
-TEST_CASE("a key that sends much keeps its place, whoever else sends", "[senders]") {
+TEST_CASE("a key that sends much keeps its place, whoever else sends") {
     BusiestSenders senders;
     core::MonoTime now{1h};
     for (std::size_t i = 0; i < 10'000; ++i) {
@@ -35,7 +35,7 @@ TEST_CASE("a key that sends much keeps its place, whoever else sends", "[senders
     CHECK(counters.at(name(key(1))) == 2'000);
 }
 
-TEST_CASE("a key that begins to send much gets a place within minutes", "[senders]") {
+TEST_CASE("a key that begins to send much gets a place within minutes") {
     BusiestSenders senders;
     core::MonoTime now{1h};
     for (std::size_t i = 0; i < 100'000; ++i) {

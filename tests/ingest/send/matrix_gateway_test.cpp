@@ -36,7 +36,7 @@ Json rejected(const HttpReply& reply) {
 
 }  // namespace
 
-TEST_CASE("a Matrix notification reaches the device of each endpoint URL", "[matrix]") {
+TEST_CASE("a Matrix notification reaches the device of each endpoint URL") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto one = world.subscribed();
     const auto two = world.subscribed();
@@ -56,7 +56,7 @@ TEST_CASE("a Matrix notification reaches the device of each endpoint URL", "[mat
     }
 }
 
-TEST_CASE("a homeserver is told which pushkeys to forget, and when to come again", "[matrix]") {
+TEST_CASE("a homeserver is told which pushkeys to forget, and when to come again") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto good = world.subscribed();
     const auto bound = world.subscribed(true);
@@ -76,7 +76,7 @@ TEST_CASE("a homeserver is told which pushkeys to forget, and when to come again
     CHECK(world.ask(notify(Json::array({device(url(good))}))).status == 503);
 }
 
-TEST_CASE("each device of a Matrix notification counts as a request", "[matrix]") {
+TEST_CASE("each device of a Matrix notification counts as a request") {
     IngestWorld world{{.requests_per_second = 4, .matrix_gateway = true}};
     const auto target = world.subscribed();
     auto devices = Json::array();
@@ -87,7 +87,7 @@ TEST_CASE("each device of a Matrix notification counts as a request", "[matrix]"
     CHECK(world.notifications().size() == 6);
 }
 
-TEST_CASE("a notification that is too large for every app is dropped", "[matrix]") {
+TEST_CASE("a notification that is too large for every app is dropped") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto target = world.subscribed();
     auto request = notify(Json::array({device(url(target))}));
@@ -98,7 +98,7 @@ TEST_CASE("a notification that is too large for every app is dropped", "[matrix]
               R"(beckon_ingest_refused_total{problem="body_too_large"} 1)") != std::string::npos);
 }
 
-TEST_CASE("a notification without an event, which clears a badge, is delivered", "[matrix]") {
+TEST_CASE("a notification without an event, which clears a badge, is delivered") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto target = world.subscribed();
     const Json badge{
@@ -110,7 +110,7 @@ TEST_CASE("a notification without an event, which clears a badge, is delivered",
     CHECK(core::parse_json(*records.front().record.value) == badge);
 }
 
-TEST_CASE("all members of a Matrix notification and its device reach the app", "[matrix]") {
+TEST_CASE("all members of a Matrix notification and its device reach the app") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto target = world.subscribed();
     auto whole = device(url(target));
@@ -134,7 +134,7 @@ TEST_CASE("all members of a Matrix notification and its device reach the app", "
     CHECK(core::parse_json(*records.front().record.value) == core::parse_json(request.body));
 }
 
-TEST_CASE("bodies that are no Matrix notifications are refused", "[matrix]") {
+TEST_CASE("bodies that are no Matrix notifications are refused") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto key = url(world.subscribed());
     for (const auto& body :
@@ -148,7 +148,7 @@ TEST_CASE("bodies that are no Matrix notifications are refused", "[matrix]") {
     CHECK(world.notifications().empty());
 }
 
-TEST_CASE("apps find a Matrix gateway where it is on", "[matrix]") {
+TEST_CASE("apps find a Matrix gateway where it is on") {
     const TestRequest get{.method = "GET", .target = kPath};
     CHECK(IngestWorld{{.matrix_gateway = true}}.ask(get).body ==
           R"({"unifiedpush":{"gateway":"matrix"}})");

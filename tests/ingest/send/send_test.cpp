@@ -40,7 +40,7 @@ const std::string kTtlRequired = "TTL is required: whole seconds, 0 or more.";
 
 }  // namespace
 
-TEST_CASE("a message to a subscription is answered 201 with Location and TTL", "[send]") {
+TEST_CASE("a message to a subscription is answered 201 with Location and TTL") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto reply = world.ask(IngestWorld::post_data(target.path).with("TTL", "90"));
@@ -60,7 +60,7 @@ TEST_CASE("a message to a subscription is answered 201 with Location and TTL", "
     CHECK(core::to_hex(message->uaid) + "/" + core::to_hex(message->key) == records[0].record.key);
 }
 
-TEST_CASE("the 201 waits for the log", "[send]") {
+TEST_CASE("the 201 waits for the log") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto exchange = world.begin(IngestWorld::post_data(target.path));
@@ -71,7 +71,7 @@ TEST_CASE("the 201 waits for the log", "[send]") {
     CHECK(exchange->answer->status == 201);
 }
 
-TEST_CASE("of several faults the earliest in the order of checks is answered", "[send]") {
+TEST_CASE("of several faults the earliest in the order of checks is answered") {
     IngestWorld world{{.crypto_keys = {kFernetKey}}};
     const auto target = world.subscribed();
     const auto bound = world.subscribed(true);
@@ -123,7 +123,7 @@ TEST_CASE("of several faults the earliest in the order of checks is answered", "
     CHECK(world.notifications().empty());
 }
 
-TEST_CASE("the later checks of a send in their order", "[send]") {
+TEST_CASE("the later checks of a send in their order") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto good = IngestWorld::post_data(target.path);
@@ -148,7 +148,7 @@ TEST_CASE("the later checks of a send in their order", "[send]") {
     CHECK(world.notifications().empty());
 }
 
-TEST_CASE("TTL is a signed decimal integer", "[send]") {
+TEST_CASE("TTL is a signed decimal integer") {
     IngestWorld world;
     const auto target = world.subscribed();
     const std::vector<std::tuple<std::string, int, std::string>> rows{
@@ -185,7 +185,7 @@ TEST_CASE("TTL is a signed decimal integer", "[send]") {
     }
 }
 
-TEST_CASE("a Topic is up to 32 base64url characters, padding counted", "[send]") {
+TEST_CASE("a Topic is up to 32 base64url characters, padding counted") {
     IngestWorld world;
     const auto target = world.subscribed();
     const std::vector<std::tuple<std::string, int>> rows{
@@ -213,7 +213,7 @@ TEST_CASE("a Topic is up to 32 base64url characters, padding counted", "[send]")
     }
 }
 
-TEST_CASE("Urgency is validated, stored and forwarded", "[send]") {
+TEST_CASE("Urgency is validated, stored and forwarded") {
     IngestWorld world;
     const auto target = world.subscribed();
     const std::vector<std::tuple<std::string, int, std::string>> rows{
@@ -230,7 +230,7 @@ TEST_CASE("Urgency is validated, stored and forwarded", "[send]") {
     }
 }
 
-TEST_CASE("an empty body is a message without data and carries no encryption headers", "[send]") {
+TEST_CASE("an empty body is a message without data and carries no encryption headers") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto reply = world.ask(IngestWorld::post(target.path)
@@ -245,7 +245,7 @@ TEST_CASE("an empty body is a message without data and carries no encryption hea
     CHECK(header_of(record, core::header::kCryptoKey) == "(absent)");
 }
 
-TEST_CASE("the fields of a request travel in the event", "[send]") {
+TEST_CASE("the fields of a request travel in the event") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto reply = world.ask(
@@ -274,7 +274,7 @@ TEST_CASE("the fields of a request travel in the event", "[send]") {
           "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }
 
-TEST_CASE("Fernet endpoints of an installation that moved here go on working", "[send]") {
+TEST_CASE("Fernet endpoints of an installation that moved here go on working") {
     IngestWorld world{{.crypto_keys = {kFernetKey}}};
     world.subscribe(kFernetUaid, kFernetChannel);
     world.run_loops();
@@ -283,7 +283,7 @@ TEST_CASE("Fernet endpoints of an installation that moved here go on working", "
     CHECK(world.notifications().size() == 2);
 }
 
-TEST_CASE("a token of another key ring is no endpoint of ours", "[send]") {
+TEST_CASE("a token of another key ring is no endpoint of ours") {
     IngestWorld world;
     const auto target = world.subscribed();
     core::Tokens others{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
@@ -296,7 +296,7 @@ TEST_CASE("a token of another key ring is no endpoint of ours", "[send]") {
     CHECK(world.notifications().empty());
 }
 
-TEST_CASE("without the log there is no 201 but a 503 that says when to come back", "[send]") {
+TEST_CASE("without the log there is no 201 but a 503 that says when to come back") {
     IngestWorld world;
     const auto target = world.subscribed();
     world.log_->set_away(true);
@@ -307,14 +307,14 @@ TEST_CASE("without the log there is no 201 but a 503 that says when to come back
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
 }
 
-TEST_CASE("a lost answer of the log is never a 201", "[send]") {
+TEST_CASE("a lost answer of the log is never a 201") {
     IngestWorld world;
     const auto target = world.subscribed();
     world.log_->lose_next_answers(1);
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 503);
 }
 
-TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
+TEST_CASE("messages and bytes that wait for the log are bounded") {
     SECTION("bytes") {
         IngestWorld world{{.publish_bytes_max = 700}};  // two small records, not three
         const auto target = world.subscribed();
@@ -356,8 +356,7 @@ TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
     }
 }
 
-TEST_CASE("messages beyond those that may wait for the log get 503, and later there is space",
-          "[send]") {
+TEST_CASE("messages beyond those that may wait for the log get 503, and later there is space") {
     IngestWorld world{{.publish_bytes_max = 64U << 20, .waiting_max = 10'000}};
     const auto target = world.subscribed();
     for (std::size_t i = 0; i < ingest::PublishBudget::kRecordsMax; ++i) {
@@ -372,7 +371,7 @@ TEST_CASE("messages beyond those that may wait for the log get 503, and later th
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
 }
 
-TEST_CASE("messages of tracked VAPID keys get a reliability id", "[send]") {
+TEST_CASE("messages of tracked VAPID keys get a reliability id") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto tracked_key = core::sha256(world.vapid_.public_point());
@@ -406,7 +405,7 @@ TEST_CASE("messages of tracked VAPID keys get a reliability id", "[send]") {
 
 // Fails if the host's clock decides the end of the TTL: then the message counts as expired a week
 // late.
-TEST_CASE("a tracked message expires by the log's time, whatever the host's clock says", "[send]") {
+TEST_CASE("a tracked message expires by the log's time, whatever the host's clock says") {
     constexpr auto kAhead = std::chrono::hours{24 * 8};
     IngestWorld keys;
     NotedMilestones milestones;
@@ -423,8 +422,7 @@ TEST_CASE("a tracked message expires by the log's time, whatever the host's cloc
     CHECK(milestones.last_expires > log_now + std::chrono::seconds{50});
 }
 
-TEST_CASE("of a tracked message it is reported that it was received, and that it failed",
-          "[send]") {
+TEST_CASE("of a tracked message it is reported that it was received, and that it failed") {
     IngestWorld keys;
     NotedMilestones milestones;
     IngestWorld world{
@@ -442,7 +440,7 @@ TEST_CASE("of a tracked message it is reported that it was received, and that it
     CHECK(milestones.noted == std::vector<std::string>{"a received", "c received"});
 }
 
-TEST_CASE("a message that the log certainly refused is reported as failed", "[send]") {
+TEST_CASE("a message that the log certainly refused is reported as failed") {
     IngestWorld keys;
     NotedMilestones milestones;
     IngestWorld world{{.waiting_max = 2,
@@ -461,7 +459,7 @@ TEST_CASE("a message that the log certainly refused is reported as failed", "[se
           std::vector<std::string>{"a received", "b received", "c received", "c errored"});
 }
 
-TEST_CASE("an X-MessageId that is no reliability id is not taken for one", "[send]") {
+TEST_CASE("an X-MessageId that is no reliability id is not taken for one") {
     IngestWorld keys;
     IngestWorld world{{.tracked = {core::sha256(keys.vapid_.public_point())}}};
     const auto target = world.subscribed();
@@ -473,8 +471,7 @@ TEST_CASE("an X-MessageId that is no reliability id is not taken for one", "[sen
     }
 }
 
-TEST_CASE("requests per address are limited, behind a trusted proxy by the client's address",
-          "[send]") {
+TEST_CASE("requests per address are limited, behind a trusted proxy by the client's address") {
     IngestWorld world{{.requests_per_second = 2, .trusted_proxies = {"192.0.2.0/24"}}};
     const auto target = world.subscribed();
     const auto from = [&](const std::string& client) {
@@ -498,8 +495,7 @@ TEST_CASE("requests per address are limited, behind a trusted proxy by the clien
         201);
 }
 
-TEST_CASE("DELETE of a message publishes its tombstone and answers 204 when it is durable",
-          "[delete]") {
+TEST_CASE("DELETE of a message publishes its tombstone and answers 204 when it is durable") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto sent = world.ask(IngestWorld::post_data(target.path));

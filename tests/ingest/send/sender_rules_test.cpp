@@ -42,7 +42,7 @@ std::string header_in(const HttpReply& reply, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("a VAPID key that is blocked gets 403, and every other sender 201", "[send][senders]") {
+TEST_CASE("a VAPID key that is blocked gets 403, and every other sender 201") {
     RulesWorld world;
     const auto to = world.subscribed();
     const auto signed_by = world.vapid_header();
@@ -57,7 +57,7 @@ TEST_CASE("a VAPID key that is blocked gets 403, and every other sender 201", "[
     CHECK(world.status(to.path, signed_by) == 201);
 }
 
-TEST_CASE("nobody can send to a subscription that is blocked", "[send][senders]") {
+TEST_CASE("nobody can send to a subscription that is blocked") {
     RulesWorld world;
     const auto to = world.subscribed();
     const auto other = world.subscribed();
@@ -70,8 +70,7 @@ TEST_CASE("nobody can send to a subscription that is blocked", "[send][senders]"
     CHECK(world.status(other.path) == 201);
 }
 
-TEST_CASE("a VAPID key and a subscription have a limit each, and are told when to come back",
-          "[send][senders]") {
+TEST_CASE("a VAPID key and a subscription have a limit each, and are told when to come back") {
     RulesWorld world;
     const auto to = world.subscribed();
     const auto other = world.subscribed();

@@ -41,7 +41,7 @@ const std::string kPoint = "The VAPID public key is not an uncompressed P-256 po
 
 }  // namespace
 
-TEST_CASE("each fault of Authorization has its answer", "[vapid]") {
+TEST_CASE("each fault of Authorization has its answer") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto good = world.jwt(world.claims());
@@ -141,7 +141,7 @@ TEST_CASE("each fault of Authorization has its answer", "[vapid]") {
     CHECK(world.notifications().empty());
 }
 
-TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]") {
+TEST_CASE("every form of Authorization that senders use is accepted") {
     IngestWorld world{{.extra_audiences = {"https://old.example.net"}}};
     const auto bound = world.subscribed(true);  // the right key must come out of it
     const auto unbound = world.subscribed();
@@ -209,7 +209,7 @@ TEST_CASE("every form of Authorization that senders use is accepted", "[vapid]")
     }
 }
 
-TEST_CASE("generation 1 without a usable Crypto-Key is 400/110", "[vapid]") {
+TEST_CASE("generation 1 without a usable Crypto-Key is 400/110") {
     IngestWorld world;
     const auto target = world.subscribed();
     const std::vector<Row2> rows{
@@ -227,7 +227,7 @@ TEST_CASE("generation 1 without a usable Crypto-Key is 400/110", "[vapid]") {
     }
 }
 
-TEST_CASE("the audiences of an origin", "[vapid]") {
+TEST_CASE("the audiences of an origin") {
     using ingest::accepted_audiences;
     using List = std::vector<std::string>;
     CHECK(accepted_audiences("https://a.example", {}) ==
@@ -247,7 +247,7 @@ TEST_CASE("the audiences of an origin", "[vapid]") {
     CHECK(accepted_audiences("https://[::1]", {}) == List{"https://[::1]", "https://[::1]:443"});
 }
 
-TEST_CASE("a verified token is verified once, and its time is checked on every use", "[vapid]") {
+TEST_CASE("a verified token is verified once, and its time is checked on every use") {
     IngestWorld world;
     ingest::VapidVerifier verifier{ingest::accepted_audiences(IngestWorld::kOrigin, {}), 10};
     int asked = 0;
@@ -274,7 +274,7 @@ TEST_CASE("a verified token is verified once, and its time is checked on every u
     CHECK(asked == 2);
 }
 
-TEST_CASE("the cache of verified tokens forgets the least recently used", "[vapid]") {
+TEST_CASE("the cache of verified tokens forgets the least recently used") {
     ingest::VapidCache cache{2};
     const auto digest = [](std::uint8_t n) { return core::Sha256{n}; };
     cache.put(digest(1), {10, {}});
@@ -296,7 +296,7 @@ TEST_CASE("the cache of verified tokens forgets the least recently used", "[vapi
     CHECK(none.size() == 0);
 }
 
-TEST_CASE("a flood of made-up tokens pushes out none that is used again", "[vapid]") {
+TEST_CASE("a flood of made-up tokens pushes out none that is used again") {
     ingest::VapidCache cache{10};
     const auto digest = [](std::uint8_t n) { return core::Sha256{n}; };
     for (std::uint8_t honest = 1; honest <= 5; ++honest) {
@@ -328,8 +328,7 @@ std::string forged_header(const IngestWorld& world, int n) {
 
 }  // namespace
 
-TEST_CASE("an address that sends many forged tokens receives a Retry-After, and only it",
-          "[vapid]") {
+TEST_CASE("an address that sends many forged tokens receives a Retry-After, and only it") {
     IngestWorld world{{.failed_vapid_per_minute = 3}};
     const auto target = world.subscribed();
     const auto good = IngestWorld::post(target.path).with("Authorization", world.vapid_header());
@@ -352,7 +351,7 @@ TEST_CASE("an address that sends many forged tokens receives a Retry-After, and 
     CHECK(world.ask(bad()).status == 401);
 }
 
-TEST_CASE("tokens that are refused without a look at their signature are not counted", "[vapid]") {
+TEST_CASE("tokens that are refused without a look at their signature are not counted") {
     IngestWorld world{{.failed_vapid_per_minute = 1}};
     const auto target = world.subscribed();
     const auto expired = world.vapid_header(world.jwt(world.claims(-3600)));
@@ -362,8 +361,7 @@ TEST_CASE("tokens that are refused without a look at their signature are not cou
     }
 }
 
-TEST_CASE("without a limit forged tokens are refused for ever, never with a Retry-After",
-          "[vapid]") {
+TEST_CASE("without a limit forged tokens are refused for ever, never with a Retry-After") {
     IngestWorld world{{.failed_vapid_per_minute = 0}};
     const auto target = world.subscribed();
     for (int i = 0; i < 20; ++i) {
@@ -373,7 +371,7 @@ TEST_CASE("without a limit forged tokens are refused for ever, never with a Retr
     }
 }
 
-TEST_CASE("behind a proxy that nobody has named one client does not stop the others", "[vapid]") {
+TEST_CASE("behind a proxy that nobody has named one client does not stop the others") {
     IngestWorld world{{.failed_vapid_per_minute = 2}};
     const auto target = world.subscribed();
     int n = 0;

@@ -43,8 +43,7 @@ struct LagWorld : IngestWorld {
 
 }  // namespace
 
-TEST_CASE("a partition whose edge is far behind takes no message until it has caught up",
-          "[send]") {
+TEST_CASE("a partition whose edge is far behind takes no message until it has caught up") {
     LagWorld world;
     CHECK(world.post(world.to) == 201);
     world.says("a", {world.partition_of(world.to)});
@@ -57,7 +56,7 @@ TEST_CASE("a partition whose edge is far behind takes no message until it has ca
     CHECK(world.post(world.to) == 201);
 }
 
-TEST_CASE("the other partitions take messages", "[send]") {
+TEST_CASE("the other partitions take messages") {
     LagWorld world;
     auto others = world.all();
     std::erase(others, world.partition_of(world.to));
@@ -69,8 +68,7 @@ TEST_CASE("the other partitions take messages", "[send]") {
     CHECK(world.post(world.to) == 201);
 }
 
-TEST_CASE("an edge that has died holds up nothing, nor one that was behind before the start",
-          "[send]") {
+TEST_CASE("an edge that has died holds up nothing, nor one that was behind before the start") {
     LagWorld world;
     world.says("a", world.all());
     CHECK(world.post(world.to) == 503);
@@ -84,7 +82,7 @@ TEST_CASE("an edge that has died holds up nothing, nor one that was behind befor
     CHECK_FALSE(later.is_behind(0));
 }
 
-TEST_CASE("what an edge said long ago holds up nothing when the endpoint reads it", "[send]") {
+TEST_CASE("what an edge said long ago holds up nothing when the endpoint reads it") {
     LagWorld world;
     const log::TopicPartition ownership{log::Topic::kOwnership, 0};
     world.says("b", {1'000'000});  // shows the log's time
@@ -98,7 +96,7 @@ TEST_CASE("what an edge said long ago holds up nothing when the endpoint reads i
     CHECK(world.post(world.to) == 503);
 }
 
-TEST_CASE("an edge's lag counts again some time after the log's clock stepped back", "[send]") {
+TEST_CASE("an edge's lag counts again some time after the log's clock stepped back") {
     std::chrono::milliseconds back{0};
     ManualClock clock;
     SimExecutor executor{clock};
@@ -122,7 +120,7 @@ TEST_CASE("an edge's lag counts again some time after the log's clock stepped ba
     CHECK(lag.is_behind(0));
 }
 
-TEST_CASE("of edges that are behind a bounded number is remembered", "[send]") {
+TEST_CASE("of edges that are behind a bounded number is remembered") {
     LagWorld world;
     for (std::size_t i = 0; i < ingest::EdgeLag::kEdgesMax; ++i) {
         world.publish({log::Topic::kOwnership, 0},
@@ -137,7 +135,7 @@ TEST_CASE("of edges that are behind a bounded number is remembered", "[send]") {
     CHECK(world.post(world.to) == 503);
 }
 
-TEST_CASE("a message for a bridge waits for no edge", "[send]") {
+TEST_CASE("a message for a bridge waits for no edge") {
     LagWorld world;
     const auto target = world.new_target();
     world.subscribe(target.uaid, core::ChannelId{core::random_uuid4()}, core::RouterType::fcm);
@@ -146,7 +144,7 @@ TEST_CASE("a message for a bridge waits for no edge", "[send]") {
     CHECK(world.post(target) == 201);
 }
 
-TEST_CASE("the lag of an edge reads back as it was written", "[records]") {
+TEST_CASE("the lag of an edge reads back as it was written") {
     for (const auto& partitions : {Partitions{3, 7}, Partitions{}}) {
         const auto lag = partitions.empty() ? 0ms : 1'234ms;
         const EdgeLagRecord record{.node = {"n1"}, .lag = lag, .partitions = partitions};

@@ -7,7 +7,7 @@
 using namespace beckon;
 using namespace beckon::test;
 
-TEST_CASE("a subscription is usable the instant its record is in the log", "[view]") {
+TEST_CASE("a subscription is usable the instant its record is in the log") {
     IngestWorld world;
     const auto target = world.new_target();
     const auto where = world.subscriptions_of(target.uaid);
@@ -24,8 +24,7 @@ TEST_CASE("a subscription is usable the instant its record is in the log", "[vie
     CHECK(asked->answer->status == 201);
 }
 
-TEST_CASE("a 410 asked while the register is being written waits for what is in the log",
-          "[view]") {
+TEST_CASE("a 410 asked while the register is being written waits for what is in the log") {
     IngestWorld world;
     const auto target = world.new_target();
     const auto where = world.subscriptions_of(target.uaid);
@@ -43,7 +42,7 @@ TEST_CASE("a 410 asked while the register is being written waits for what is in 
     CHECK(after->answer->status == 201);
 }
 
-TEST_CASE("a view that lags too long answers 503, never 410", "[view]") {
+TEST_CASE("a view that lags too long answers 503, never 410") {
     IngestWorld world;
     const auto target = world.new_target();
     world.log_->hold_readers(world.subscriptions_of(target.uaid), true);
@@ -55,7 +54,7 @@ TEST_CASE("a view that lags too long answers 503, never 410", "[view]") {
                          like));
 }
 
-TEST_CASE("a read barrier that fails is a 503, never a 410", "[view]") {
+TEST_CASE("a read barrier that fails is a 503, never a 410") {
     IngestWorld world;
     const auto target = world.new_target();
     SECTION("the log is away") { world.log_->set_away(true); }
@@ -67,7 +66,7 @@ TEST_CASE("a read barrier that fails is a 503, never a 410", "[view]") {
     CHECK(world.ask(IngestWorld::post_data(target.path)).status == 410);
 }
 
-TEST_CASE("a view whose log is away is not ready, with the reason, and comes back", "[view]") {
+TEST_CASE("a view whose log is away is not ready, with the reason, and comes back") {
     IngestWorld world;
     const auto known = world.subscribed();
     world.log_->set_away(true);
@@ -85,7 +84,7 @@ TEST_CASE("a view whose log is away is not ready, with the reason, and comes bac
     CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 410);
 }
 
-TEST_CASE("progress reaches metrics and the group of lag tools", "[view]") {
+TEST_CASE("progress reaches metrics and the group of lag tools") {
     IngestWorld world{{.partitions = 1}};
     const auto target = world.subscribed();
     const auto where = world.subscriptions_of(target.uaid);
@@ -109,8 +108,7 @@ TEST_CASE("progress reaches metrics and the group of lag tools", "[view]") {
     CHECK(reported == world.view_->progress().front().inputs.front().position);
 }
 
-TEST_CASE("nothing negative is answered before every partition has passed its first read barrier",
-          "[view]") {
+TEST_CASE("nothing negative is answered before every partition has passed its first read barrier") {
     IngestWorld world{{.start_view = false}};
     const auto known = world.new_target();
     const auto where = world.subscriptions_of(known.uaid);
@@ -129,7 +127,7 @@ TEST_CASE("nothing negative is answered before every partition has passed its fi
     CHECK(world.ask(IngestWorld::post_data(world.new_target().path)).status == 410);
 }
 
-TEST_CASE("a known subscription is answered without a read barrier", "[view]") {
+TEST_CASE("a known subscription is answered without a read barrier") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto count = world.records(log::Topic::kSubscriptions.index()).size();
@@ -137,7 +135,7 @@ TEST_CASE("a known subscription is answered without a read barrier", "[view]") {
     CHECK(world.records(log::Topic::kSubscriptions.index()).size() == count);
 }
 
-TEST_CASE("an unsubscribed channel and a purged client are gone", "[view]") {
+TEST_CASE("an unsubscribed channel and a purged client are gone") {
     IngestWorld world;
     const auto target = world.subscribed();
     SECTION("channel") {
@@ -176,7 +174,7 @@ struct Restarted {
 
 }  // namespace
 
-TEST_CASE("a restart goes on from its checkpoint", "[view]") {
+TEST_CASE("a restart goes on from its checkpoint") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto folded = world.metrics_.view_folded.Value();

@@ -43,7 +43,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("the log is copied only for a caller with the key ring", "[backup]") {
+TEST_CASE("the log is copied only for a caller with the key ring") {
     Running running;
     const auto other = core::KeyRing::generate();
     for (const auto& bearer :

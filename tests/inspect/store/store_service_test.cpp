@@ -48,7 +48,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("copies of the store beyond the bound are refused until one is removed", "[replay]") {
+TEST_CASE("copies of the store beyond the bound are refused until one is removed") {
     Running running;
     std::filesystem::path last;
     for (std::size_t i = 0; i < inspect::StoreService::kCopiesMax; ++i) {
@@ -65,7 +65,7 @@ TEST_CASE("copies of the store beyond the bound are refused until one is removed
     CHECK(running.copy().status == 409);
 }
 
-TEST_CASE("the store is copied only for a caller with the key ring", "[replay]") {
+TEST_CASE("the store is copied only for a caller with the key ring") {
     Running running;
     CHECK(running.copy("").status == 401);
     CHECK(running.copy(inspect::log_proof(core::KeyRing::generate().newest())).status == 401);

@@ -86,12 +86,12 @@ std::vector<std::string> whats(const inspect::MessageTrace& trace) {
 
 }  // namespace
 
-TEST_CASE("a message key says when it was made", "[trace]") {
+TEST_CASE("a message key says when it was made") {
     const test::ManualClock clock;
     CHECK(inspect::made_at(core::new_message_key(clock.wall())) == clock.wall());
 }
 
-TEST_CASE("the life of a message is its put, its end, and who was home", "[trace]") {
+TEST_CASE("the life of a message is its put, its end, and who was home") {
     World world;
     const auto message = world.put();
     world.clock.advance(2s);
@@ -107,7 +107,7 @@ TEST_CASE("the life of a message is its put, its end, and who was home", "[trace
     CHECK_THAT(trace.steps[1].why, Catch::Contains("edge-2") && Catch::Contains("epoch 7"));
 }
 
-TEST_CASE("a trace distinguishes a message that waits from an expired one", "[trace]") {
+TEST_CASE("a trace distinguishes a message that waits from an expired one") {
     World world;
     const auto message = world.put();
     CHECK(world.trace(message).outcome == TraceOutcome::waiting);
@@ -115,8 +115,7 @@ TEST_CASE("a trace distinguishes a message that waits from an expired one", "[tr
     CHECK(world.trace(message).outcome == TraceOutcome::overdue);
 }
 
-TEST_CASE("a trace says of a message that waits whether an edge lives that serves its client",
-          "[trace]") {
+TEST_CASE("a trace says of a message that waits whether an edge lives that serves its client") {
     World world;
     const auto message = world.put();
     auto options = world.options();
@@ -129,7 +128,7 @@ TEST_CASE("a trace says of a message that waits whether an edge lives that serve
     }
 }
 
-TEST_CASE("a trace says of an expired message whether its client got it", "[trace]") {
+TEST_CASE("a trace says of an expired message whether its client got it") {
     World world;
     const auto verdict = [&](std::optional<std::string_view> sent) {
         const auto message = world.put();
@@ -141,14 +140,14 @@ TEST_CASE("a trace says of an expired message whether its client got it", "[trac
     CHECK_THAT(verdict(core::kSentAcked), Catch::Contains("the client acknowledged it"));
 }
 
-TEST_CASE("a trace shows an ack by which the client could not read the message", "[trace]") {
+TEST_CASE("a trace shows an ack by which the client could not read the message") {
     World world;
     const auto message = world.put();
     world.finish(message, FinishReason::acked, 101);
     CHECK_THAT(world.trace(message).steps[1].why, Catch::Contains("could not decrypt it"));
 }
 
-TEST_CASE("a replaced message names the one that took its place", "[trace]") {
+TEST_CASE("a replaced message names the one that took its place") {
     World world;
     const auto message = world.put("news");
     world.put("other");
@@ -159,7 +158,7 @@ TEST_CASE("a replaced message names the one that took its place", "[trace]") {
     CHECK_THAT(trace.steps[1].why, Catch::Contains(core::to_hex(newer.key)));
 }
 
-TEST_CASE("milestones of a tracked message are on its time line", "[trace]") {
+TEST_CASE("milestones of a tracked message are on its time line") {
     World world;
     const auto message = world.put({}, "track-1");
     const auto reached = world.clock.wall() + 1s;
@@ -179,7 +178,7 @@ TEST_CASE("milestones of a tracked message are on its time line", "[trace]") {
     CHECK(*inspect::find_tracked(*world.log, "track-2", world.options()) == std::nullopt);
 }
 
-TEST_CASE("the client's own changes are on the time line too", "[trace]") {
+TEST_CASE("the client's own changes are on the time line too") {
     World world;
     core::ChannelRecorded channel;
     channel.uaid = world.uaid;
@@ -190,7 +189,7 @@ TEST_CASE("the client's own changes are on the time line too", "[trace]") {
     CHECK(whats(world.trace(message)) == std::vector<std::string>{"client", "accepted"});
 }
 
-TEST_CASE("a message is found though the endpoint's clock is minutes off", "[trace]") {
+TEST_CASE("a message is found though the endpoint's clock is minutes off") {
     World world;
     for (const auto apart : {-5min, 5min}) {
         const core::MessageRef message{world.uaid,
@@ -206,7 +205,7 @@ TEST_CASE("a message is found though the endpoint's clock is minutes off", "[tra
     }
 }
 
-TEST_CASE("a message is found however wrong the endpoint's clock was", "[trace]") {
+TEST_CASE("a message is found however wrong the endpoint's clock was") {
     World world;
     for (const auto apart : {-24h, -2h, 2h, 24h}) {
         const core::MessageRef message{world.uaid,
@@ -225,7 +224,7 @@ TEST_CASE("a message is found however wrong the endpoint's clock was", "[trace]"
     }
 }
 
-TEST_CASE("a message that nobody has was made in the past or later than now", "[trace]") {
+TEST_CASE("a message that nobody has was made in the past or later than now") {
     const World world;
     const auto now = world.clock.wall();
     CHECK_THAT(inspect::unknown_words(now - 2h, now), Catch::Contains("(2 h ago)"));
@@ -235,7 +234,7 @@ TEST_CASE("a message that nobody has was made in the past or later than now", "[
           std::nullopt);
 }
 
-TEST_CASE("a trace that had no time for the whole partition says so", "[trace]") {
+TEST_CASE("a trace that had no time for the whole partition says so") {
     World world;
     world.put();
     world.clock.advance(1h);
@@ -248,7 +247,7 @@ TEST_CASE("a trace that had no time for the whole partition says so", "[trace]")
     CHECK_THAT(trace->verdict, Catch::Contains("not known") && Catch::Contains("10 minutes"));
 }
 
-TEST_CASE("a trace shows the end of a message that compaction has removed", "[trace]") {
+TEST_CASE("a trace shows the end of a message that compaction has removed") {
     World world;
     const auto message = world.put();
     world.finish(message, FinishReason::acked);
@@ -261,7 +260,7 @@ TEST_CASE("a trace shows the end of a message that compaction has removed", "[tr
     CHECK(world.trace(message).outcome == TraceOutcome::unknown);
 }
 
-TEST_CASE("a trace is text for people and JSON for scripts", "[trace]") {
+TEST_CASE("a trace is text for people and JSON for scripts") {
     World world;
     const auto message = world.put();
     world.clock.advance(1s);
@@ -273,7 +272,7 @@ TEST_CASE("a trace is text for people and JSON for scripts", "[trace]") {
     CHECK(inspect::trace_json(trace)["outcome"] == "finished");
 }
 
-TEST_CASE("the life of a client is its registrations, its messages and their ends", "[trace]") {
+TEST_CASE("the life of a client is its registrations, its messages and their ends") {
     World world;
     core::ChannelRecorded channel;
     channel.uaid = world.uaid;
@@ -293,7 +292,7 @@ TEST_CASE("the life of a client is its registrations, its messages and their end
     CHECK_FALSE(trace->cut);
 }
 
-TEST_CASE("of a long life the newest steps are kept, and older messages left out", "[trace]") {
+TEST_CASE("of a long life the newest steps are kept, and older messages left out") {
     World world;
     for (int i = 0; i < 5; ++i) {
         world.put();
@@ -309,7 +308,7 @@ TEST_CASE("of a long life the newest steps are kept, and older messages left out
     CHECK(inspect::trace_client(*world.log, world.uaid, late)->steps.size() == 2);
 }
 
-TEST_CASE("a search that is given up says so", "[trace]") {
+TEST_CASE("a search that is given up says so") {
     World world;
     world.put();
     auto options = world.options();

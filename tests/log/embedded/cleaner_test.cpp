@@ -48,7 +48,7 @@ struct CleanedLog : WithClock, EmbeddedUnderTest {
 
 }  // namespace
 
-TEST_CASE("within the history window every record stays", "[embedded]") {
+TEST_CASE("within the history window every record stays") {
     CleanedLog log;
     append(log, kNotifications, {record("a", "1"), record("a", std::nullopt), record("b", "1")});
     log.shared_clock.advance(hours{1} + minutes{59});  // the window, and an hour to be sure
@@ -59,7 +59,7 @@ TEST_CASE("within the history window every record stays", "[embedded]") {
     CHECK(log.keys(kNotifications) == Keys{"a", "b=1"});
 }
 
-TEST_CASE("a record goes only for a newer one that has left the window itself", "[embedded]") {
+TEST_CASE("a record goes only for a newer one that has left the window itself") {
     CleanedLog log;
     append(log, kNotifications, {record("a", "1")});
     log.shared_clock.advance(hours{3});
@@ -71,8 +71,7 @@ TEST_CASE("a record goes only for a newer one that has left the window itself", 
     CHECK(log.keys(kNotifications) == Keys{"a=2"});
 }
 
-TEST_CASE("a tombstone that was the newest record leaves the end where it was, after a kill too",
-          "[embedded]") {
+TEST_CASE("a tombstone that was the newest record leaves the end where it was, after a kill too") {
     CleanedLog log;
     log.close();
     log.config.boot_id = "boot 1";
@@ -90,7 +89,7 @@ TEST_CASE("a tombstone that was the newest record leaves the end where it was, a
     CHECK(append(log, kNotifications, {record("b", "1")}).front().offset == 2);
 }
 
-TEST_CASE("tombstones go when every copy has had the time to read them", "[embedded]") {
+TEST_CASE("tombstones go when every copy has had the time to read them") {
     CleanedLog log;
     append(log, kNotifications, {record("a", "1"), record("a", std::nullopt), record("b", "1")});
     log.shared_clock.advance(hours{23});
@@ -102,7 +101,7 @@ TEST_CASE("tombstones go when every copy has had the time to read them", "[embed
     CHECK(ends_of(log, kNotifications) == Ends{0, 3});
 }
 
-TEST_CASE("a key that lives again after its tombstone stays", "[embedded]") {
+TEST_CASE("a key that lives again after its tombstone stays") {
     CleanedLog log;
     append(log, kNotifications, {record("a", std::nullopt)});
     log.shared_clock.advance(hours{3});
@@ -113,7 +112,7 @@ TEST_CASE("a key that lives again after its tombstone stays", "[embedded]") {
     CHECK(log.keys(kNotifications) == Keys{"a=2"});
 }
 
-TEST_CASE("a topic that is not compacted is kept for its retention, whole", "[embedded]") {
+TEST_CASE("a topic that is not compacted is kept for its retention, whole") {
     CleanedLog log;
     append(log, kTier, {record("a", "1"), record("a", "2"), record("a", std::nullopt)});
     log.shared_clock.advance(hours{24 * 13});
@@ -130,7 +129,7 @@ TEST_CASE("a topic that is not compacted is kept for its retention, whole", "[em
     CHECK(log.keys(kTier) == Keys{"b=value"});
 }
 
-TEST_CASE("a message older than any TTL goes even without a tombstone", "[embedded]") {
+TEST_CASE("a message older than any TTL goes even without a tombstone") {
     CleanedLog log;
     append(log, kNotifications, {record("forgotten")});
     append(log, {Topic::kSubscriptions, 1}, {record("client")});
@@ -140,7 +139,7 @@ TEST_CASE("a message older than any TTL goes even without a tombstone", "[embedd
     CHECK(log.keys({Topic::kSubscriptions, 1}) == Keys{"client=value"});
 }
 
-TEST_CASE("cleaning goes on after a restart where it stood", "[embedded]") {
+TEST_CASE("cleaning goes on after a restart where it stood") {
     CleanedLog log;
     append(log, kNotifications, {record("a", "1"), record("b", "1")});
     log.shared_clock.advance(hours{3});
@@ -153,7 +152,7 @@ TEST_CASE("cleaning goes on after a restart where it stood", "[embedded]") {
     CHECK(log.keys(kNotifications) == Keys{"b=1", "a=2"});
 }
 
-TEST_CASE("cleaning many keys in many steps keeps exactly the newest of each", "[embedded]") {
+TEST_CASE("cleaning many keys in many steps keeps exactly the newest of each") {
     CleanedLog log;
     std::map<std::string, std::string> newest;
     for (int round = 0; round < 12; ++round) {
@@ -174,7 +173,7 @@ TEST_CASE("cleaning many keys in many steps keeps exactly the newest of each", "
     CHECK(left == newest);
 }
 
-TEST_CASE("a wall clock that jumps ahead erases nothing", "[embedded]") {
+TEST_CASE("a wall clock that jumps ahead erases nothing") {
     CleanedLog log;
     append(log, kNotifications, {record("a", "1"), record("a", "2")});
     append(log, kTier, {record("b")});
@@ -184,8 +183,7 @@ TEST_CASE("a wall clock that jumps ahead erases nothing", "[embedded]") {
     CHECK(log.keys(kTier).size() == 1);
 }
 
-TEST_CASE("a wall clock that jumps back lets nothing be erased before it has come so far",
-          "[embedded]") {
+TEST_CASE("a wall clock that jumps back lets nothing be erased before it has come so far") {
     CleanedLog log;
     append(log, kNotifications, {record("a", "1"), record("a", "2")});
     log.shared_clock.step_wall(-hours{24});

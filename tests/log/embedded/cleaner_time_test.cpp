@@ -119,8 +119,7 @@ struct HostileHost : WithHost, EmbeddedUnderTest {
 }  // namespace
 
 // Verified to fail when the cleaner goes by the host's clock alone.
-TEST_CASE("whatever the host's clock does, the cleaner takes no record before its time",
-          "[embedded]") {
+TEST_CASE("whatever the host's clock does, the cleaner takes no record before its time") {
     const auto seed = GENERATE(range(0, 10));
     CAPTURE(seed);
     HostileHost log{static_cast<std::uint64_t>(seed)};

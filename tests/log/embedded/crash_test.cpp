@@ -118,8 +118,7 @@ TEST_CASE("the child of the crash tests: writes until it is killed", "[.child]")
     log.wait_until([] { return false; }, std::chrono::minutes{1});
 }
 
-TEST_CASE("after a kill at any point everything answered is there and no offset comes twice",
-          "[embedded]") {
+TEST_CASE("after a kill at any point everything answered is there and no offset comes twice") {
     const auto sync = GENERATE(Sync::always, Sync::never);
     CAPTURE(static_cast<int>(sync));
     const TempDir directory;
@@ -168,7 +167,7 @@ TEST_CASE("after a kill at any point everything answered is there and no offset 
     }
 }
 
-TEST_CASE("a directory in use by another process is refused, with its pid", "[embedded]") {
+TEST_CASE("a directory in use by another process is refused, with its pid") {
     const TempDir directory;
     Child child{directory / "log", Sync::never};
     REQUIRE(child.next());

@@ -108,7 +108,7 @@ bool has_kept_file(const EmbeddedUnderTest& log) {
 
 }  // namespace
 
-TEST_CASE("a damaged byte of a write-ahead file is noticed, and the file is kept", "[embedded]") {
+TEST_CASE("a damaged byte of a write-ahead file is noticed, and the file is kept") {
     const auto sync = GENERATE(Sync::always, Sync::never);
     CAPTURE(static_cast<int>(sync));
     EmbeddedUnderTest log{with(sync)};
@@ -134,7 +134,7 @@ TEST_CASE("a damaged byte of a write-ahead file is noticed, and the file is kept
     CHECK_FALSE(has_kept_file(*again));
 }
 
-TEST_CASE("wherever a byte is damaged, nothing is missing without a word", "[embedded]") {
+TEST_CASE("wherever a byte is damaged, nothing is missing without a word") {
     const std::string boot = GENERATE("boot 1", "boot 2");
     const std::size_t size = GENERATE(200U, 5'000U, 40'000U);
     CAPTURE(boot, size);
@@ -153,7 +153,7 @@ TEST_CASE("wherever a byte is damaged, nothing is missing without a word", "[emb
     }
 }
 
-TEST_CASE("wherever a write-ahead file is cut, nothing is missing without a word", "[embedded]") {
+TEST_CASE("wherever a write-ahead file is cut, nothing is missing without a word") {
     const std::string boot = GENERATE("boot 1", "boot 2");
     EmbeddedUnderTest log{with(Sync::always)};
     const auto written = append_one_by_one(log, 20, 2'000);
@@ -166,7 +166,7 @@ TEST_CASE("wherever a write-ahead file is cut, nothing is missing without a word
     CHECK(again->embedded->damage().size() == 1);
 }
 
-TEST_CASE("a page of zeros in the middle of a write-ahead file is noticed", "[embedded]") {
+TEST_CASE("a page of zeros in the middle of a write-ahead file is noticed") {
     EmbeddedUnderTest log{with(Sync::always)};
     append_one_by_one(log, 20, 2'000);
     const Killed killed{log};
@@ -174,7 +174,7 @@ TEST_CASE("a page of zeros in the middle of a write-ahead file is noticed", "[em
     CHECK(killed.open(Sync::always, "boot 2")->embedded->damage().size() == 1);
 }
 
-TEST_CASE("the end of a write that a crash interrupted is no damage", "[embedded]") {
+TEST_CASE("the end of a write that a crash interrupted is no damage") {
     const auto sync = GENERATE(Sync::always, Sync::never);
     const std::string boot = GENERATE("boot 1", "boot 2");
     CAPTURE(static_cast<int>(sync), boot);
@@ -198,7 +198,7 @@ TEST_CASE("the end of a write that a crash interrupted is no damage", "[embedded
     CHECK_FALSE(has_kept_file(*again));
 }
 
-TEST_CASE("writes that were not synced may be missing after a reboot", "[embedded]") {
+TEST_CASE("writes that were not synced may be missing after a reboot") {
     EmbeddedUnderTest log{with(Sync::never)};
     append_one_by_one(log, 5, 300);
     const Killed killed{log};
@@ -207,7 +207,7 @@ TEST_CASE("writes that were not synced may be missing after a reboot", "[embedde
     CHECK(killed.open(Sync::never, "boot 1")->embedded->damage().size() == 1);
 }
 
-TEST_CASE("damage of write-ahead files that no record needs is none", "[embedded]") {
+TEST_CASE("damage of write-ahead files that no record needs is none") {
     EmbeddedUnderTest log{with(Sync::always)};
     const auto written = append_one_by_one(log, 5, 300);
     log.close();
@@ -222,7 +222,7 @@ TEST_CASE("damage of write-ahead files that no record needs is none", "[embedded
     CHECK(log.embedded->damage().empty());
 }
 
-TEST_CASE("without its newest write-ahead file a log does not start", "[embedded]") {
+TEST_CASE("without its newest write-ahead file a log does not start") {
     const std::string boot = GENERATE("boot 1", "boot 2");
     EmbeddedUnderTest log{with(Sync::always)};
     append_one_by_one(log, 5, 300);
@@ -236,7 +236,7 @@ TEST_CASE("without its newest write-ahead file a log does not start", "[embedded
     CHECK(why_not(killed, boot).empty());
 }
 
-TEST_CASE("a manifest that is not as it was ends the start", "[embedded]") {
+TEST_CASE("a manifest that is not as it was ends the start") {
     EmbeddedUnderTest log{with(Sync::always)};
     append_one_by_one(log, 5, 300);
     const Killed killed{log};
@@ -261,7 +261,7 @@ TEST_CASE("a manifest that is not as it was ends the start", "[embedded]") {
     }
 }
 
-TEST_CASE("a mark that is older, damaged or gone is no damage", "[embedded]") {
+TEST_CASE("a mark that is older, damaged or gone is no damage") {
     EmbeddedUnderTest log{with(Sync::always)};
     const Killed older{log};
     const auto written = append_one_by_one(log, 5, 300);

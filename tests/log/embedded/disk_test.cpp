@@ -57,8 +57,7 @@ struct DiskLog : WithDisk, EmbeddedUnderTest {
 
 }  // namespace
 
-TEST_CASE("a read that fails for a moment is repeated, without a new record to wake the reader",
-          "[embedded]") {
+TEST_CASE("a read that fails for a moment is repeated, without a new record to wake the reader") {
     DiskLog log;
     const auto written = log.append_much();
     log.restart();
@@ -77,7 +76,7 @@ TEST_CASE("a read that fails for a moment is repeated, without a new record to w
     CHECK(faults == std::vector{core::Fault::unavailable});
 }
 
-TEST_CASE("a block that is damaged is an error of its own, never an empty log", "[embedded]") {
+TEST_CASE("a block that is damaged is an error of its own, never an empty log") {
     DiskLog log;
     log.append_much();
     log.restart();
@@ -92,7 +91,7 @@ TEST_CASE("a block that is damaged is an error of its own, never an empty log", 
     CHECK(taken->error().fault == core::Fault::corrupt);
 }
 
-TEST_CASE("a disk that hangs is answered for within publish_timeout", "[embedded]") {
+TEST_CASE("a disk that hangs is answered for within publish_timeout") {
     DiskLog log{[](EmbeddedConfig& c) {
         c.sync = log::Sync::always;
         c.publish_timeout = milliseconds{300};
@@ -129,7 +128,7 @@ TEST_CASE("a disk that hangs is answered for within publish_timeout", "[embedded
 
 // RocksDB keeps the write-ahead file that failed if it finds nothing in memory to write out, and
 // would end the process with the next write.
-TEST_CASE("a disk that is full when nothing is in memory ends no process", "[embedded]") {
+TEST_CASE("a disk that is full when nothing is in memory ends no process") {
     DiskLog log{[](EmbeddedConfig& c) { c.sync = log::Sync::always; }};
     auto written = append(log, kWhere, {record("before")});
     for (int round = 0; round < 3; ++round) {
@@ -148,7 +147,7 @@ TEST_CASE("a disk that is full when nothing is in memory ends no process", "[emb
     }
 }
 
-TEST_CASE("publishes that were given up count until the disk has answered", "[embedded]") {
+TEST_CASE("publishes that were given up count until the disk has answered") {
     DiskLog log{[](EmbeddedConfig& c) {
         c.publish_timeout = milliseconds{200};
         c.waiting_max = 2;
@@ -166,7 +165,7 @@ TEST_CASE("publishes that were given up count until the disk has answered", "[em
     publisher.reset();
 }
 
-TEST_CASE("commits beyond the bound are answered `full` while the disk hangs", "[embedded]") {
+TEST_CASE("commits beyond the bound are answered `full` while the disk hangs") {
     constexpr std::size_t kMost = log::embedded::Writer::kMetaWritesMax;
     DiskLog log;
     append(log, kWhere, {record("before")});
@@ -194,8 +193,7 @@ TEST_CASE("commits beyond the bound are answered `full` while the disk hangs", "
     publisher.reset();
 }
 
-TEST_CASE("the newest record of a key outlives a cleaning whose write failed and yet survived",
-          "[embedded]") {
+TEST_CASE("the newest record of a key outlives a cleaning whose write failed and yet survived") {
     DiskLog log{[](EmbeddedConfig& c) {
         c.history_window = hours{1};
         c.delete_retention = hours{24};
@@ -227,8 +225,7 @@ TEST_CASE("the newest record of a key outlives a cleaning whose write failed and
 
 TEST_CASE(
     "after the n-th write or sync that fails, what was acknowledged is there and writing goes "
-    "on",
-    "[embedded]") {
+    "on") {
     const auto call = GENERATE(Call::write, Call::sync);
     const auto how = GENERATE(values({"fails", "fails after the fact"}));
     const auto nth = GENERATE(0, 1, 2, 5);

@@ -40,7 +40,7 @@ struct AfterPowerLoss : EmbeddedUnderTest {
 
 }  // namespace
 
-TEST_CASE("with sync = always nothing is answered or shown before it is on disk", "[embedded]") {
+TEST_CASE("with sync = always nothing is answered or shown before it is on disk") {
     EmbeddedUnderTest log{with(Sync::always)};
     append(log, kWhere, {record("before")});
     Collector reader{log, kWhere, 0};
@@ -65,7 +65,7 @@ TEST_CASE("with sync = always nothing is answered or shown before it is on disk"
     CHECK(reader.keys() == Keys{"before", "not yet"});
 }
 
-TEST_CASE("only sync = always syncs for each publish", "[embedded]") {
+TEST_CASE("only sync = always syncs for each publish") {
     const auto syncs_of = [](Sync sync) {
         EmbeddedUnderTest log{with(sync)};
         append(log, kWhere, {record("takes a block")});
@@ -77,8 +77,7 @@ TEST_CASE("only sync = always syncs for each publish", "[embedded]") {
     CHECK(syncs_of(Sync::never) == 0);
 }
 
-TEST_CASE("with sync = always a power loss at any moment loses nothing that was answered",
-          "[embedded]") {
+TEST_CASE("with sync = always a power loss at any moment loses nothing that was answered") {
     const auto seed = GENERATE(range(1u, 9u));
     CAPTURE(seed);
     std::mt19937 random{seed};
@@ -111,8 +110,7 @@ TEST_CASE("with sync = always a power loss at any moment loses nothing that was 
     CHECK(append(copy, kWhere, {record("after")}).front().offset > answered.back().offset);
 }
 
-TEST_CASE("a power loss may take the last records with sync = never, but no offset comes twice",
-          "[embedded]") {
+TEST_CASE("a power loss may take the last records with sync = never, but no offset comes twice") {
     EmbeddedUnderTest log{with(Sync::never)};
     auto written = append(log, kWhere, {record("with its block, so synced")});
     for (const auto& r : append(log, kWhere, numbered("key", 100))) written.push_back(r);
@@ -126,7 +124,7 @@ TEST_CASE("a power loss may take the last records with sync = never, but no offs
     CHECK(read_all(copy, kWhere, written.back().offset + 1) == std::vector{after});
 }
 
-TEST_CASE("a block is reserved on disk before its first offset is seen", "[embedded]") {
+TEST_CASE("a block is reserved on disk before its first offset is seen") {
     EmbeddedUnderTest log{with(Sync::never)};
     const auto publisher = log.log().open_publisher(log.executor());
     core::Offset last = -1;
@@ -146,7 +144,7 @@ TEST_CASE("a block is reserved on disk before its first offset is seen", "[embed
     CHECK(append(copy, kWhere, {record("after")}).front().offset == 2 * kBlock);
 }
 
-TEST_CASE("a clean stop keeps the exact end", "[embedded]") {
+TEST_CASE("a clean stop keeps the exact end") {
     EmbeddedUnderTest log;
     const auto written = append(log, kWhere, numbered("key", 7));
     for (int i = 0; i < 3; ++i) {
@@ -157,7 +155,7 @@ TEST_CASE("a clean stop keeps the exact end", "[embedded]") {
     CHECK(append(log, kWhere, {record("next")}).front().offset == 7);
 }
 
-TEST_CASE("a reader of before an unclean stop goes on behind the gap", "[embedded]") {
+TEST_CASE("a reader of before an unclean stop goes on behind the gap") {
     EmbeddedUnderTest log{with(Sync::always)};
     append(log, kWhere, numbered("key", 7));
     AfterPowerLoss copy{log};
@@ -171,8 +169,7 @@ TEST_CASE("a reader of before an unclean stop goes on behind the gap", "[embedde
 }
 
 // After `kill -9` the kernel has every written byte, and the process has not recorded a clean stop.
-TEST_CASE("after a kill a partition goes on behind its last record, in the same boot alone",
-          "[embedded]") {
+TEST_CASE("after a kill a partition goes on behind its last record, in the same boot alone") {
     const auto sync = GENERATE(Sync::always, Sync::never);
     const TopicPartition other{Topic::kNotifications, 2};
     EmbeddedUnderTest log{[&](log::EmbeddedConfig& c) {
@@ -207,8 +204,7 @@ TEST_CASE("after a kill a partition goes on behind its last record, in the same 
 }
 
 // A snapshot of the disk that was restored, say, beside a store that is newer.
-TEST_CASE("a log that was restored has lost what was read of it since, and nothing else",
-          "[embedded]") {
+TEST_CASE("a log that was restored has lost what was read of it since, and nothing else") {
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.boot_id = "boot 1"; }};
     append(log, kWhere, numbered("key", 7));
     const auto snapshot = log.directory / "snapshot";
@@ -238,7 +234,7 @@ TEST_CASE("a log that was restored has lost what was read of it since, and nothi
 }
 
 // A disk that was taken away and came back may have lost records and not the group's offset.
-TEST_CASE("after a kill no group has come further than the end of a partition", "[embedded]") {
+TEST_CASE("after a kill no group has come further than the end of a partition") {
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.boot_id = "boot 1"; }};
     append(log, kWhere, numbered("key", 3));
     std::optional<core::Result<void>> committed;
@@ -255,8 +251,7 @@ TEST_CASE("after a kill no group has come further than the end of a partition", 
     CHECK(append(log, kWhere, {record("next")}).front().offset == 20);
 }
 
-TEST_CASE("bytes that a failed sync left on disk are never shown, not even after a restart",
-          "[embedded]") {
+TEST_CASE("bytes that a failed sync left on disk are never shown, not even after a restart") {
     EmbeddedUnderTest log{with(Sync::always)};
     append(log, kWhere, {record("before")});
     Collector live{log, kWhere, 0};
@@ -279,8 +274,7 @@ TEST_CASE("bytes that a failed sync left on disk are never shown, not even after
     CHECK(read_all(log, kWhere) == live.seen);
 }
 
-TEST_CASE("a copy made while others write is a log with all that was answered before",
-          "[embedded]") {
+TEST_CASE("a copy made while others write is a log with all that was answered before") {
     EmbeddedUnderTest log{with(Sync::always)};
     append(log, kWhere, {record("1"), record("2")});
     const auto publisher = log.log().open_publisher(log.executor());
@@ -300,7 +294,7 @@ TEST_CASE("a copy made while others write is a log with all that was answered be
     append(copied, kWhere, {record("4")});
 }
 
-TEST_CASE("a copy gives out no offset that the log may have given out since", "[embedded]") {
+TEST_CASE("a copy gives out no offset that the log may have given out since") {
     const auto in_this_boot = [](EmbeddedConfig& c) { c.boot_id = "boot 1"; };
     EmbeddedUnderTest log{in_this_boot};
     append(log, kWhere, {record("1")});
@@ -319,7 +313,7 @@ TEST_CASE("a copy gives out no offset that the log may have given out since", "[
     CHECK_FALSE(std::filesystem::exists(copy / "COPY"));
 }
 
-TEST_CASE("a copy of a log whose records are all in tables opens too", "[embedded]") {
+TEST_CASE("a copy of a log whose records are all in tables opens too") {
     EmbeddedUnderTest log;
     append(log, kWhere, {record("1")});
     log.close();  // flushes

@@ -103,7 +103,7 @@ void leave_free(const std::filesystem::path& file, std::uintmax_t bytes) {
 
 }  // namespace
 
-TEST_CASE("another number of partitions is refused with both numbers", "[embedded]") {
+TEST_CASE("another number of partitions is refused with both numbers") {
     EmbeddedUnderTest log;
     log.close();
     auto other = log.config;
@@ -114,7 +114,7 @@ TEST_CASE("another number of partitions is refused with both numbers", "[embedde
     log.open();
 }
 
-TEST_CASE("without a number a log keeps its partitions, and a new one has 12", "[embedded]") {
+TEST_CASE("without a number a log keeps its partitions, and a new one has 12") {
     EmbeddedUnderTest log;
     log.close();
     log.config.partitions = 0;
@@ -126,7 +126,7 @@ TEST_CASE("without a number a log keeps its partitions, and a new one has 12", "
     CHECK(log.embedded->partitions() == 12);
 }
 
-TEST_CASE("a layout without partitions is damage, whatever number is asked for", "[embedded]") {
+TEST_CASE("a layout without partitions is damage, whatever number is asked for") {
     EmbeddedUnderTest log;
     log.close();
     with_bare_database(log.config.directory, true, [](rocksdb::DB& db) {
@@ -138,7 +138,7 @@ TEST_CASE("a layout without partitions is damage, whatever number is asked for",
     CHECK_THAT(why_not(log.config), Contains("its layout reads '"));
 }
 
-TEST_CASE("a place that cannot be a log directory is refused by name", "[embedded]") {
+TEST_CASE("a place that cannot be a log directory is refused by name") {
     EmbeddedUnderTest log;
     log.close();
     auto config = log.config;
@@ -149,7 +149,7 @@ TEST_CASE("a place that cannot be a log directory is refused by name", "[embedde
     CHECK_THAT(why_not(config), Contains(config.directory.string()) && Contains("cannot write"));
 }
 
-TEST_CASE("damaged files are refused, never taken for an empty log", "[embedded]") {
+TEST_CASE("damaged files are refused, never taken for an empty log") {
     EmbeddedUnderTest log;
     append(log, kWhere, numbered("key", 10));
     log.close();
@@ -169,7 +169,7 @@ TEST_CASE("damaged files are refused, never taken for an empty log", "[embedded]
     CHECK_THAT(why, Contains("damaged") || Contains("cannot open"));
 }
 
-TEST_CASE("a first start that ended half way is simply repeated", "[embedded]") {
+TEST_CASE("a first start that ended half way is simply repeated") {
     EmbeddedUnderTest log;
     log.close();
     log.config.directory = log.directory / "half";
@@ -194,7 +194,7 @@ TEST_CASE("a first start that ended half way is simply repeated", "[embedded]") 
     CHECK(read_all(log, kWhere) == written);
 }
 
-TEST_CASE("what held data is damaged, never a first start that ended half way", "[embedded]") {
+TEST_CASE("what held data is damaged, never a first start that ended half way") {
     EmbeddedUnderTest log;
     append(log, kWhere, numbered("only in the write-ahead files", 10));
     const auto killed = as_if_killed(log);
@@ -211,7 +211,7 @@ TEST_CASE("what held data is damaged, never a first start that ended half way", 
     CHECK_THAT(why_not(killed), Contains("is damaged"));
 }
 
-TEST_CASE("after a clean stop everything is there without the write-ahead files", "[embedded]") {
+TEST_CASE("after a clean stop everything is there without the write-ahead files") {
     EmbeddedUnderTest log;
     const auto written = append(log, kWhere, numbered("key", 10));
     log.close();
@@ -230,7 +230,7 @@ TEST_CASE("after a clean stop everything is there without the write-ahead files"
     CHECK(append(log, kWhere, {record("next")}).front().offset == written.back().offset + 1);
 }
 
-TEST_CASE("a clean stop is not believed twice", "[embedded]") {
+TEST_CASE("a clean stop is not believed twice") {
     EmbeddedUnderTest log;
     append(log, kWhere, numbered("of the first run", 10));
     log.close();
@@ -247,7 +247,7 @@ TEST_CASE("a clean stop is not believed twice", "[embedded]") {
     CHECK(append(log, kWhere, {record("next")}).front().offset > lost.offset);
 }
 
-TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recovers", "[embedded]") {
+TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recovers") {
     EmbeddedUnderTest log{[](EmbeddedConfig& c) { c.sync = log::Sync::always; }};
     log.close();
     const SmallDisk disk{log.directory / "small", 48U << 20};
@@ -293,7 +293,7 @@ TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recove
     log.close();
 }
 
-TEST_CASE("a log that cannot write goes on serving readers", "[embedded]") {
+TEST_CASE("a log that cannot write goes on serving readers") {
     EmbeddedUnderTest log{[](EmbeddedConfig& c) { c.tail_bytes = 1'000; }};
     const auto written = append(log, kWhere, numbered("key", 100));
     const FileSizeLimit limit;
@@ -306,7 +306,7 @@ TEST_CASE("a log that cannot write goes on serving readers", "[embedded]") {
     }
 }
 
-TEST_CASE("the log and its directory are the owner's alone", "[embedded]") {
+TEST_CASE("the log and its directory are the owner's alone") {
     EmbeddedUnderTest log;
     const auto mode = std::filesystem::status(log.config.directory).permissions();
     CHECK(mode == std::filesystem::perms::owner_all);

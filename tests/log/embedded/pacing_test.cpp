@@ -53,7 +53,7 @@ struct PacedPartition {
 
 }  // namespace
 
-TEST_CASE("the writer may be one batch ahead of the readers that pace it", "[embedded]") {
+TEST_CASE("the writer may be one batch ahead of the readers that pace it") {
     PacedPartition paced;
     CHECK(paced.pacing.have_room());
     paced.write();
@@ -66,7 +66,7 @@ TEST_CASE("the writer may be one batch ahead of the readers that pace it", "[emb
     CHECK(paced.pacing.have_room());
 }
 
-TEST_CASE("a reader that does not pace, is gone or pauses holds nothing up", "[embedded]") {
+TEST_CASE("a reader that does not pace, is gone or pauses holds nothing up") {
     PacedPartition paced;
     paced.write();
     paced.write();
@@ -78,7 +78,7 @@ TEST_CASE("a reader that does not pace, is gone or pauses holds nothing up", "[e
     CHECK(paced.pacing.have_room());
 }
 
-TEST_CASE("who waits for the readers is called when the last of them has read", "[embedded]") {
+TEST_CASE("who waits for the readers is called when the last of them has read") {
     PacedPartition paced;
     int calls = 0;
     paced.pacing.on_room([&] { ++calls; });
@@ -92,8 +92,7 @@ TEST_CASE("who waits for the readers is called when the last of them has read", 
     CHECK(calls == 1);
 }
 
-TEST_CASE("puts wait for a reader that does not take, for a tenth of a second each time",
-          "[embedded]") {
+TEST_CASE("puts wait for a reader that does not take, for a tenth of a second each time") {
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.publish_timeout = seconds{60}; }};
     const auto publisher = log.log().open_publisher(log.executor());
     HandReader reader{log, kWhere, 0};
@@ -120,7 +119,7 @@ TEST_CASE("puts wait for a reader that does not take, for a tenth of a second ea
     CHECK(answered == 6);
 }
 
-TEST_CASE("puts that wait for readers are written when the log is closed", "[embedded]") {
+TEST_CASE("puts that wait for readers are written when the log is closed") {
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.publish_timeout = seconds{60}; }};
     constexpr std::size_t kPuts = 2'000;
     {

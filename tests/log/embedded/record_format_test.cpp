@@ -31,7 +31,7 @@ core::Record random_record(unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("a body decodes to the record it was made of", "[embedded]") {
+TEST_CASE("a body decodes to the record it was made of") {
     const auto seed = GENERATE(range(0u, 100u));
     CAPTURE(seed);
     const auto record = random_record(seed);
@@ -46,7 +46,7 @@ TEST_CASE("a body decodes to the record it was made of", "[embedded]") {
     CHECK(key->tombstone == !record.value.has_value());
 }
 
-TEST_CASE("a cut or foreign body does not decode beyond its bytes", "[embedded]") {
+TEST_CASE("a cut or foreign body does not decode beyond its bytes") {
     core::RecordView view;
     std::vector<core::HeaderView> headers;
     const core::Record tombstone{"key", std::nullopt, {{"ce_reason", "acked"}}};
@@ -63,7 +63,7 @@ TEST_CASE("a cut or foreign body does not decode beyond its bytes", "[embedded]"
                    "abc"));
 }
 
-TEST_CASE("keys sort by topic, partition and offset, and name them", "[embedded]") {
+TEST_CASE("keys sort by topic, partition and offset, and name them") {
     const std::vector<TopicPartition> places{
         {Topic::kNotifications, 0},   {Topic::kNotifications, 1},
         {Topic::kNotifications, 256}, {Topic::kNotifications, 65'534},

@@ -63,8 +63,7 @@ void read_numbers(log::EventLog& log, std::atomic<int>& faults) {
 
 }  // namespace
 
-TEST_CASE("publishers and readers on threads of their own see every record once, in order",
-          "[embedded]") {
+TEST_CASE("publishers and readers on threads of their own see every record once, in order") {
     // Little stays in memory: a reader that falls behind goes to the disk and comes back.
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.tail_bytes = 4'000; }};
     std::atomic<int> faults = 0;

@@ -51,7 +51,7 @@ constexpr milliseconds kHour = std::chrono::hours{1};
 
 }  // namespace
 
-TEST_CASE("a new log begins at the host's time and follows it", "[embedded]") {
+TEST_CASE("a new log begins at the host's time and follows it") {
     Host host;
     host.start();
     const auto begin = host.clock.wall();
@@ -60,7 +60,7 @@ TEST_CASE("a new log begins at the host's time and follows it", "[embedded]") {
     CHECK(host.log->now() == host.clock.wall());
 }
 
-TEST_CASE("a step of the host's clock does not move the log's time", "[embedded]") {
+TEST_CASE("a step of the host's clock does not move the log's time") {
     const auto step = GENERATE(-365 * 24 * kHour, -kHour, kHour, 365 * 24 * kHour);
     Host host;
     host.start();
@@ -77,7 +77,7 @@ TEST_CASE("a step of the host's clock does not move the log's time", "[embedded]
     CHECK((step > 0ms ? off > 0ms : off < 0ms));
 }
 
-TEST_CASE("a host's clock that is set while nobody vouches for it is seen as wrong", "[embedded]") {
+TEST_CASE("a host's clock that is set while nobody vouches for it is seen as wrong") {
     Host host;
     host.disciplined = false;
     host.start();
@@ -97,7 +97,7 @@ TEST_CASE("a host's clock that is set while nobody vouches for it is seen as wro
     }
 }
 
-TEST_CASE("a host that boots with a clock behind the log's has a wrong clock", "[embedded]") {
+TEST_CASE("a host that boots with a clock behind the log's has a wrong clock") {
     Host host;
     host.disciplined = false;
     host.start();
@@ -109,7 +109,7 @@ TEST_CASE("a host that boots with a clock behind the log's has a wrong clock", "
     CHECK(host.log->clock_ahead() >= -48 * kHour - 1s);
 }
 
-TEST_CASE("a host that was down for a day has no wrong clock for that", "[embedded]") {
+TEST_CASE("a host that was down for a day has no wrong clock for that") {
     Host host;
     host.disciplined = false;
     host.start();
@@ -126,8 +126,7 @@ TEST_CASE("a host that was down for a day has no wrong clock for that", "[embedd
     CHECK(host.log->clock_ahead() == 48 * kHour);
 }
 
-TEST_CASE("a clock that is wrong when a process starts again in the same boot is seen as wrong",
-          "[embedded]") {
+TEST_CASE("a clock that is wrong when a process starts again in the same boot is seen as wrong") {
     const auto step = GENERATE(-24 * kHour, 24 * kHour);
     Host host;
     host.disciplined = false;
@@ -146,7 +145,7 @@ TEST_CASE("a clock that is wrong when a process starts again in the same boot is
     CHECK(host.log->clock_ahead() == 0s);
 }
 
-TEST_CASE("the log's time never goes back", "[embedded]") {
+TEST_CASE("the log's time never goes back") {
     Host host;
     host.start();
     auto before = host.log->now();
@@ -161,7 +160,7 @@ TEST_CASE("the log's time never goes back", "[embedded]") {
     }
 }
 
-TEST_CASE("time over a reboot counts if the host's clock is believed", "[embedded]") {
+TEST_CASE("time over a reboot counts if the host's clock is believed") {
     Host host;
     host.start();
     host.pass(kHour);
@@ -233,7 +232,7 @@ struct Rebooted : Host {
 
 }  // namespace
 
-TEST_CASE("over a restart nothing is missing", "[embedded]") {
+TEST_CASE("over a restart nothing is missing") {
     Host host;
     host.disciplined = false;
     host.start();
@@ -244,8 +243,7 @@ TEST_CASE("over a restart nothing is missing", "[embedded]") {
     CHECK(host.log->missing() == core::MissingTime{});
 }
 
-TEST_CASE("over a reboot a right clock that nobody vouches for says what is missing",
-          "[embedded]") {
+TEST_CASE("over a reboot a right clock that nobody vouches for says what is missing") {
     Rebooted host;
     host.start();
     CHECK(host.missing() == 5 * kHour - 1ms);
@@ -277,8 +275,8 @@ TEST_CASE("over a reboot a right clock that nobody vouches for says what is miss
     }
 }
 
-TEST_CASE("over a reboot a clock that starts in 1970 leaves all in doubt, for ten minutes at most",
-          "[embedded]") {
+TEST_CASE(
+    "over a reboot a clock that starts in 1970 leaves all in doubt, for ten minutes at most") {
     Rebooted host;
     const core::Duration behind = host.clock.wall().time_since_epoch() - 30s;
     const auto step = std::chrono::floor<milliseconds>(behind);
@@ -309,8 +307,7 @@ TEST_CASE("over a reboot a clock that starts in 1970 leaves all in doubt, for te
     }
 }
 
-TEST_CASE("over a reboot a clock that is a year ahead is heard until it is corrected",
-          "[embedded]") {
+TEST_CASE("over a reboot a clock that is a year ahead is heard until it is corrected") {
     constexpr auto kYear = 365 * 24 * kHour;
     Rebooted host;
     host.clock.step_wall(kYear);
@@ -325,8 +322,7 @@ TEST_CASE("over a reboot a clock that is a year ahead is heard until it is corre
     CHECK(host.missing() <= 5 * kHour);
 }
 
-TEST_CASE("a clock that was not trusted when it was read says nothing after ten minutes",
-          "[embedded]") {
+TEST_CASE("a clock that was not trusted when it was read says nothing after ten minutes") {
     Host host;
     host.disciplined = false;
     host.start();
@@ -343,7 +339,7 @@ TEST_CASE("a clock that was not trusted when it was read says nothing after ten 
     CHECK(host.log->missing().of(last) == 0ms);
 }
 
-TEST_CASE("a clock that steps again and again is not heard after ten minutes", "[embedded]") {
+TEST_CASE("a clock that steps again and again is not heard after ten minutes") {
     Rebooted host;
     host.start();
     for (int i = 0; i < 20; ++i) {
@@ -356,8 +352,7 @@ TEST_CASE("a clock that steps again and again is not heard after ten minutes", "
     CHECK(host.missing() >= 5 * kHour - 2s);  // it is steady at last
 }
 
-TEST_CASE("a process that is restarted within a boot goes on trusting a steady clock",
-          "[embedded]") {
+TEST_CASE("a process that is restarted within a boot goes on trusting a steady clock") {
     Rebooted host;
     host.start();
     host.pass(11min);
@@ -375,8 +370,7 @@ TEST_CASE("a process that is restarted within a boot goes on trusting a steady c
     }
 }
 
-TEST_CASE("only the last reboots are remembered, and they are read back as they were written",
-          "[embedded]") {
+TEST_CASE("only the last reboots are remembered, and they are read back as they were written") {
     Rebooted host;
     host.start();
     for (int i = 0; i < 20; ++i) {
@@ -394,8 +388,7 @@ TEST_CASE("only the last reboots are remembered, and they are read back as they 
     CHECK_FALSE(log::embedded::parse_time_gaps(bytes + bytes));
 }
 
-TEST_CASE("within one boot the time without a process is exact, whatever the wall clock does",
-          "[embedded]") {
+TEST_CASE("within one boot the time without a process is exact, whatever the wall clock does") {
     const auto step = GENERATE(0 * kHour, -365 * 24 * kHour, 365 * 24 * kHour);
     const auto before = GENERATE(true, false);
     const auto after = GENERATE(true, false);
@@ -412,8 +405,7 @@ TEST_CASE("within one boot the time without a process is exact, whatever the wal
     CHECK(host.log->now() == closed_at + 2'400ms);
 }
 
-TEST_CASE("an unknown boot is never the same, nor one whose monotonic clock went back",
-          "[embedded]") {
+TEST_CASE("an unknown boot is never the same, nor one whose monotonic clock went back") {
     Host host;
     host.disciplined = false;
     const bool unknown = GENERATE(true, false);
@@ -428,8 +420,7 @@ TEST_CASE("an unknown boot is never the same, nor one whose monotonic clock went
     CHECK(host.log->now() == closed_at + 1ms);
 }
 
-TEST_CASE("a host without a time service steers the log once its clock was steady for an hour",
-          "[embedded]") {
+TEST_CASE("a host without a time service steers the log once its clock was steady for an hour") {
     Host host;
     host.disciplined = false;
     host.start();
@@ -445,7 +436,7 @@ TEST_CASE("a host without a time service steers the log once its clock was stead
         host.log->read_clocks().disciplined);  // which proves nothing about a time when it is down
 }
 
-TEST_CASE("whatever the host's clock does, no message expires before its time", "[embedded]") {
+TEST_CASE("whatever the host's clock does, no message expires before its time") {
     // A checker that knows true time: what is stamped at t with a TTL may be over by the log's time
     // only when t + TTL has truly passed, but for the thousandth by which the log is steered.
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -507,7 +498,7 @@ TEST_CASE("whatever the host's clock does, no message expires before its time", 
     }
 }
 
-TEST_CASE("a clock reading is read back as it was written, and nothing else is", "[embedded]") {
+TEST_CASE("a clock reading is read back as it was written, and nothing else is") {
     const ClockReading reading{.log = core::Timestamp{1'790'000'000'123ms},
                                .wall = core::Timestamp{-5ms},
                                .disciplined = true,
@@ -545,8 +536,7 @@ struct TimedLog : WithClock, EmbeddedUnderTest {
 
 }  // namespace
 
-TEST_CASE("standalone that starts an hour behind and is corrected keeps what it accepted",
-          "[embedded]") {
+TEST_CASE("standalone that starts an hour behind and is corrected keeps what it accepted") {
     TimedLog log;
     log.disciplined = false;
     log.shared_clock.step_wall(-kHour);
@@ -561,8 +551,7 @@ TEST_CASE("standalone that starts an hour behind and is corrected keeps what it 
     CHECK(log.stamp() < accepted + 10min);  // a TTL of 600 s is not over
 }
 
-TEST_CASE("records of a log that was closed for a while are stamped with the time it is then",
-          "[embedded]") {
+TEST_CASE("records of a log that was closed for a while are stamped with the time it is then") {
     TimedLog log;
     const auto before = log.stamp();
     log.close();
@@ -571,8 +560,8 @@ TEST_CASE("records of a log that was closed for a while are stamped with the tim
     CHECK(log.stamp() >= before + 3 * kHour);
 }
 
-TEST_CASE("records of a log that was closed are stamped by the boot's time, without a time service",
-          "[embedded]") {
+TEST_CASE(
+    "records of a log that was closed are stamped by the boot's time, without a time service") {
     TimedLog log;
     log.close();
     log.disciplined = false;

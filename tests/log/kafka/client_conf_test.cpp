@@ -69,8 +69,7 @@ rd_kafka_resp_err_t note_threads(rd_kafka_t* client, const rd_kafka_conf_t*, voi
 
 }  // namespace
 
-TEST_CASE("a client's timers may be late, and those of the thread that makes it may not",
-          "[kafka]") {
+TEST_CASE("a client's timers may be late, and those of the thread that makes it may not") {
     log::kafka::KafkaEvents events{"127.0.0.1:1"};
     auto conf = log::kafka::make_conf(with("client.rack", "here"), events, {});
     rd_kafka_conf_interceptor_add_on_new(conf.get(), "slack", note_threads, nullptr);
@@ -80,7 +79,7 @@ TEST_CASE("a client's timers may be late, and those of the thread that makes it 
     CHECK(::prctl(PR_GET_TIMERSLACK) == before);
 }
 
-TEST_CASE("a user's option wins over a default of ours", "[kafka]") {
+TEST_CASE("a user's option wins over a default of ours") {
     CHECK(result("linger.ms", "client.rack", "here") == "0");
     CHECK(result("linger.ms", "linger.ms", "7") == "7");
     CHECK(result("linger.ms", "queue.buffering.max.ms", "7") == "7");  // its other name
@@ -88,13 +87,13 @@ TEST_CASE("a user's option wins over a default of ours", "[kafka]") {
     CHECK(result("socket.timeout.ms", "client.rack", "here") == "5000");
 }
 
-TEST_CASE("a required option stays, whether or not the user sets it too", "[kafka]") {
+TEST_CASE("a required option stays, whether or not the user sets it too") {
     CHECK(result("acks", "client.rack", "here") == "-1");
     CHECK(result("acks", "acks", "all") == "-1");
     CHECK(result("message.timeout.ms", "client.rack", "here") == "4000");
 }
 
-TEST_CASE("an option that would break a promise is refused with its value and why", "[kafka]") {
+TEST_CASE("an option that would break a promise is refused with its value and why") {
     CHECK(why_not("acks", "1") ==
           "the librdkafka option 'acks' cannot be '1': a 201 is a promise that Beckon alone must "
           "keep (it is always 'all')");
@@ -110,12 +109,12 @@ TEST_CASE("an option that would break a promise is refused with its value and wh
     }
 }
 
-TEST_CASE("an option that librdkafka does not take is refused with its reason", "[kafka]") {
+TEST_CASE("an option that librdkafka does not take is refused with its reason") {
     CHECK_THAT(why_not("linger.msec", "5"), Contains("linger.msec"));
     CHECK_THAT(why_not("linger.ms", "soon"), Contains("linger.ms"));
 }
 
-TEST_CASE("an option whose number librdkafka would read otherwise is refused", "[kafka]") {
+TEST_CASE("an option whose number librdkafka would read otherwise is refused") {
     CHECK(why_not("fetch.min.bytes", "2 GiB") ==
           "kafka.librdkafka.fetch.min.bytes is '2 GiB', which librdkafka would read as 2: give a "
           "number without unit, point or exponent");
@@ -137,14 +136,13 @@ TEST_CASE("an option whose number librdkafka would read otherwise is refused", "
     }
 }
 
-TEST_CASE("nothing that asks for a topic makes it", "[kafka]") {
+TEST_CASE("nothing that asks for a topic makes it") {
     CHECK(result("allow.auto.create.topics", "client.rack", "here") == "false");
     CHECK(result("allow.auto.create.topics", "allow.auto.create.topics", "false") == "false");
     CHECK_THAT(why_not("allow.auto.create.topics", "true"), Contains("beckon topics create"));
 }
 
-TEST_CASE("options that cannot work end a start, before a broker is asked, without a password",
-          "[kafka]") {
+TEST_CASE("options that cannot work end a start, before a broker is asked, without a password") {
     const auto why = [](std::map<std::string, std::string> options) {
         log::KafkaConfig config;
         config.bootstrap_servers = "127.0.0.1:1";
@@ -170,7 +168,7 @@ TEST_CASE("options that cannot work end a start, before a broker is asked, witho
     CHECK_THAT(why({{"acks", "1"}}), Contains("cannot be '1'"));
 }
 
-TEST_CASE("a log opens with options that are the user's", "[kafka]") {
+TEST_CASE("a log opens with options that are the user's") {
     CHECK(why_not("linger.ms", "5") == "it opened");
     CHECK(why_not("fetch.wait.max.ms", "200") == "it opened");
     CHECK(why_not("queue.buffering.max.messages", "1000") == "it opened");
@@ -178,7 +176,7 @@ TEST_CASE("a log opens with options that are the user's", "[kafka]") {
     CHECK(why_not("max.in.flight", "1") == "it opened");
 }
 
-TEST_CASE("the prefetch of all partitions together does not grow with their number", "[kafka]") {
+TEST_CASE("the prefetch of all partitions together does not grow with their number") {
     log::KafkaConfig config;
     config.fetch_bytes = 64U << 20;
     config.partitions_read = 64;
@@ -194,7 +192,7 @@ TEST_CASE("the prefetch of all partitions together does not grow with their numb
     CHECK(log::kafka::prefetch_of(0, config).bytes_each == 256U << 10);
 }
 
-TEST_CASE("no fetch for messages names partitions of another topic", "[kafka]") {
+TEST_CASE("no fetch for messages names partitions of another topic") {
     using log::kafka::kind_of;
     using log::kafka::ReaderKind;
     for (int index = 0; index < log::Topic::kCount; ++index) {
@@ -220,7 +218,7 @@ TEST_CASE("a certificate without its key, and a key without its certificate, are
                Contains("ssl.certificate.location is not"));
 }
 
-TEST_CASE("each client is made with what the file of an option holds then", "[kafka]") {
+TEST_CASE("each client is made with what the file of an option holds then") {
     const test::TempDir directory;
     const auto file = (directory / "rack").string();
     auto config = with("client.rack", "as it was at the start");
@@ -241,7 +239,7 @@ TEST_CASE("each client is made with what the file of an option holds then", "[ka
     CHECK(rack() == "b");
 }
 
-TEST_CASE("a login is read from options and files, and given to clients that live", "[kafka]") {
+TEST_CASE("a login is read from options and files, and given to clients that live") {
     const test::TempDir directory;
     const auto file = (directory / "password").string();
     auto config = with("sasl.username", "beckon");

@@ -7,8 +7,7 @@ using namespace beckon;
 using namespace std::chrono_literals;
 using log::kafka::ClockDifference;
 
-TEST_CASE("a broker that stamps a record between its sending and its report agrees",
-          "[kafka_clock]") {
+TEST_CASE("a broker that stamps a record between its sending and its report agrees") {
     test::SharedClock clock;
     ClockDifference difference{clock};
     CHECK(difference.ahead() == std::nullopt);
@@ -16,7 +15,7 @@ TEST_CASE("a broker that stamps a record between its sending and its report agre
     CHECK(difference.ahead() == 0ms);
 }
 
-TEST_CASE("a host two days behind its brokers, or ahead of them, is seen", "[kafka_clock]") {
+TEST_CASE("a host two days behind its brokers, or ahead of them, is seen") {
     test::SharedClock clock;
     ClockDifference difference{clock};
     difference.learn(clock.wall() + 48h, 50ms);
@@ -28,7 +27,7 @@ TEST_CASE("a host two days behind its brokers, or ahead of them, is seen", "[kaf
     CHECK(difference.ahead() == 0ms);
 }
 
-TEST_CASE("an old record proves nothing about the clocks", "[kafka_clock]") {
+TEST_CASE("an old record proves nothing about the clocks") {
     test::SharedClock clock;
     ClockDifference difference{clock};
     difference.learn(clock.wall() + 48h, 50ms);

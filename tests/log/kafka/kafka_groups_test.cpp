@@ -43,8 +43,7 @@ void commit(log::EventLog& log, WaitingExecutor& executor, std::size_t groups) {
 
 }  // namespace
 
-TEST_CASE("beyond the bound the first groups by name are listed, and all once there is space",
-          "[kafka]") {
+TEST_CASE("beyond the bound the first groups by name are listed, and all once there is space") {
     constexpr std::size_t kTooMany = 5;
     const auto config = kafka_config(fresh_prefix());
     create_topics(config, some_topics({kWhere.topic}, 1));

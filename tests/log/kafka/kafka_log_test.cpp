@@ -171,7 +171,7 @@ void check_nothing_lost(Kafka& kafka, const Sender& sender) {
 
 }  // namespace
 
-TEST_CASE("a produce right after create loses nothing", "[kafka]") {
+TEST_CASE("a produce right after create loses nothing") {
     for (int round = 0; round < 3; ++round) {
         Kafka kafka{16};
         Sender sender{kafka, 2000};
@@ -183,7 +183,7 @@ TEST_CASE("a produce right after create loses nothing", "[kafka]") {
     }
 }
 
-TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]") {
+TEST_CASE("a reader that is behind does not wait for the next fetch") {
     constexpr int kCount = 5'000;
     Kafka kafka{1};
     kafka.config.partitions_read = 1;
@@ -201,7 +201,7 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     CHECK(kafka.read(kWhere).size() == kCount);
 }
 
-TEST_CASE("records that are under way when their publisher ends are written", "[kafka]") {
+TEST_CASE("records that are under way when their publisher ends are written") {
     Kafka kafka{1};
     constexpr int kRecords = 3'000;
     auto publisher = kafka.log->open_publisher(kafka.executor);
@@ -265,7 +265,7 @@ struct SmallBatches : Kafka {
 
 }  // namespace
 
-TEST_CASE("a record is too large for itself alone, not for its neighbours", "[kafka]") {
+TEST_CASE("a record is too large for itself alone, not for its neighbours") {
     SmallBatches kafka;
     kafka.config.message_bytes_max = kafka.facts().message_bytes_max;
     kafka.config.publish_timeout = seconds{20};
@@ -280,8 +280,7 @@ TEST_CASE("a record is too large for itself alone, not for its neighbours", "[ka
           SmallBatches::Answers{{std::nullopt, kafka.kRecords + 1}, {core::Fault::too_large, 1}});
 }
 
-TEST_CASE("a limit that is lowered while we publish costs a moment, and no record its place",
-          "[kafka]") {
+TEST_CASE("a limit that is lowered while we publish costs a moment, and no record its place") {
     SmallBatches kafka;
     const SmallBatches::Answers all{{std::nullopt, kafka.kRecords}};
     // Batches may be small enough by chance before the producer makes no larger ones.
@@ -297,8 +296,7 @@ TEST_CASE("a limit that is lowered while we publish costs a moment, and no recor
     CHECK(kafka.all_answers() == SmallBatches::Answers{{core::Fault::too_large, 1}});
 }
 
-TEST_CASE("a broker that is killed while we publish loses nothing that was acknowledged",
-          "[kafka]") {
+TEST_CASE("a broker that is killed while we publish loses nothing that was acknowledged") {
     Kafka kafka;
     Sender sender{kafka, 500};
     sender.pump_for(milliseconds{300});
@@ -319,8 +317,7 @@ TEST_CASE("a broker that is killed while we publish loses nothing that was ackno
     check_nothing_lost(kafka, sender);
 }
 
-TEST_CASE("a broker that hangs is answered for in time, and is used again when it goes on",
-          "[kafka]") {
+TEST_CASE("a broker that hangs is answered for in time, and is used again when it goes on") {
     Kafka kafka;
     const auto publisher = kafka.log->open_publisher(kafka.executor);
     const auto publish = [&](const std::string& key) {
@@ -347,7 +344,7 @@ TEST_CASE("a broker that hangs is answered for in time, and is used again when i
     KafkaBroker::shared().await_answer();  // the cluster had given it up
 }
 
-TEST_CASE("a member whose process is killed is dead to the others", "[kafka]") {
+TEST_CASE("a member whose process is killed is dead to the others") {
     Kafka kafka;
     std::optional<log::Members> seen;
     const auto member = kafka.log->join({"edge.members", core::NodeId{"aaaa"}, kSession},
@@ -390,7 +387,7 @@ TEST_CASE("(member process)", "[.][member-process]") {
     executor.wait_until([] { return false; }, seconds{120});
 }
 
-TEST_CASE("a partition of a topic that somebody deleted and made again is another one", "[kafka]") {
+TEST_CASE("a partition of a topic that somebody deleted and made again is another one") {
     Kafka kafka{1};
     const TopicPartition where{Topic::kNotifications, 0};
     const auto publish = [&](int count) {

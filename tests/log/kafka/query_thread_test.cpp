@@ -50,15 +50,13 @@ void saturate(Jobs& jobs, std::size_t max) {
 
 }  // namespace
 
-TEST_CASE("waiting queries beyond the bound are refused, and there is space again later",
-          "[kafka]") {
+TEST_CASE("waiting queries beyond the bound are refused, and there is space again later") {
     KafkaEvents events{"127.0.0.1:1"};
     QueryThread queries{config(), events};
     saturate(queries, QueryThread::kQueriesMax);
 }
 
-TEST_CASE("queries about groups beyond the bound are refused, and later there is space",
-          "[kafka]") {
+TEST_CASE("queries about groups beyond the bound are refused, and later there is space") {
     GroupOffsets offsets{config(), std::make_shared<KafkaEvents>("127.0.0.1:1")};
     saturate(offsets, GroupOffsets::kJobsMax);
 }

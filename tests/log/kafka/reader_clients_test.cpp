@@ -88,7 +88,7 @@ extern "C" rd_kafka_resp_err_t rd_kafka_offsets_for_times(rd_kafka_t* client,
     return real(client, list, timeout_ms);
 }
 
-TEST_CASE("a reading that ends late does not silence the next one of its partition", "[kafka]") {
+TEST_CASE("a reading that ends late does not silence the next one of its partition") {
     Mock mock;
     KafkaEvents events{mock.config.bootstrap_servers};
     QueryThread queries{mock.config, events};
@@ -117,7 +117,7 @@ TEST_CASE("a reading that ends late does not silence the next one of its partiti
     queries.stop();
 }
 
-TEST_CASE("a reader whose client cannot be made yet reads once it can", "[kafka]") {
+TEST_CASE("a reader whose client cannot be made yet reads once it can") {
     Mock mock;
     mock.publish("key");
     clients_to_fail = 1;
@@ -131,8 +131,7 @@ TEST_CASE("a reader whose client cannot be made yet reads once it can", "[kafka]
     CHECK(clients_to_fail == 0);
 }
 
-TEST_CASE("librdkafka is notified of space whenever half of what it may prefetch was taken",
-          "[kafka]") {
+TEST_CASE("librdkafka is notified of space whenever half of what it may prefetch was taken") {
     constexpr std::size_t kRecords = 300;
     const std::string body(1'000, 'b');
     Mock mock;

@@ -94,7 +94,7 @@ extern "C" rd_kafka_resp_err_t rd_kafka_purge(rd_kafka_t* client, int flags) {
     return real(client, flags);
 }
 
-TEST_CASE("a report counts only with an offset", "[kafka]") {
+TEST_CASE("a report counts only with an offset") {
     const auto confirmed = answer_of({RD_KAFKA_RESP_ERR_NO_ERROR, 0, 1'790'000'000'123});
     REQUIRE(confirmed);
     CHECK(*confirmed == Appended{0, core::Timestamp{std::chrono::milliseconds{1'790'000'000'123}}});
@@ -105,7 +105,7 @@ TEST_CASE("a report counts only with an offset", "[kafka]") {
     }
 }
 
-TEST_CASE("an error is an error whatever the offset says", "[kafka]") {
+TEST_CASE("an error is an error whatever the offset says") {
     const auto fault = [](rd_kafka_resp_err_t error) {
         return answer_of({error, 7, 1}).error().fault;
     };
@@ -116,8 +116,7 @@ TEST_CASE("an error is an error whatever the offset says", "[kafka]") {
     CHECK(fault(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) == core::Fault::not_found);
 }
 
-TEST_CASE("a batch that is refused says of a record what it says of the only one in it",
-          "[kafka]") {
+TEST_CASE("a batch that is refused says of a record what it says of the only one in it") {
     const auto fault = [](rd_kafka_resp_err_t error, bool alone) {
         return answer_of({.error = error, .alone = alone}).error().fault;
     };
@@ -133,7 +132,7 @@ TEST_CASE("a batch that is refused says of a record what it says of the only one
     }
 }
 
-TEST_CASE("batches become smaller until the broker takes them", "[kafka]") {
+TEST_CASE("batches become smaller until the broker takes them") {
     MockKafka kafka;
     REQUIRE(kafka.publish("before"));
     for (int refusal = 0; refusal < 3; ++refusal) {
@@ -145,7 +144,7 @@ TEST_CASE("batches become smaller until the broker takes them", "[kafka]") {
     }
 }
 
-TEST_CASE("a record that the broker calls a duplicate is not acknowledged", "[kafka]") {
+TEST_CASE("a record that the broker calls a duplicate is not acknowledged") {
     MockKafka kafka;
     REQUIRE(kafka.publish("before"));
     // The mock does not append; librdkafka 2.0.2 reports success, without an offset.
@@ -158,7 +157,7 @@ TEST_CASE("a record that the broker calls a duplicate is not acknowledged", "[ka
     CHECK(after->offset == 1);
 }
 
-TEST_CASE("a fatal producer error is answered, and the next publish goes through", "[kafka]") {
+TEST_CASE("a fatal producer error is answered, and the next publish goes through") {
     MockKafka kafka{{{kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}}};
     REQUIRE_FALSE(kafka.publish("first"));
     // A publish while the producer is replaced may fail as well.
@@ -166,7 +165,7 @@ TEST_CASE("a fatal producer error is answered, and the next publish goes through
     CHECK(kafka.publisher->unanswered() == 0);
 }
 
-TEST_CASE("every record that the producer had at a fatal error is answered, and once", "[kafka]") {
+TEST_CASE("every record that the producer had at a fatal error is answered, and once") {
     constexpr std::size_t kMany = 5'000;
     purges_miss = GENERATE(false, true);
     MockKafka kafka{{{kInitProducerId, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}}};
@@ -187,7 +186,7 @@ TEST_CASE("every record that the producer had at a fatal error is answered, and 
     purges_miss = false;
 }
 
-TEST_CASE("a record for a partition that is not there is answered once", "[kafka]") {
+TEST_CASE("a record for a partition that is not there is answered once") {
     MockKafka kafka;
     REQUIRE(kafka.publish("before"));  // from now on librdkafka knows the partitions
     std::vector<core::Result<Appended>> answers;
@@ -200,7 +199,7 @@ TEST_CASE("a record for a partition that is not there is answered once", "[kafka
     CHECK(kafka.publisher->unanswered() == 0);
 }
 
-TEST_CASE("a passing broker error is retried without doubling the record", "[kafka]") {
+TEST_CASE("a passing broker error is retried without doubling the record") {
     MockKafka kafka;
     REQUIRE(kafka.publish("before"));
     kafka.answer_next(kProduce, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION);
@@ -209,7 +208,7 @@ TEST_CASE("a passing broker error is retried without doubling the record", "[kaf
     CHECK(answer->offset == 1);
 }
 
-TEST_CASE("without a broker a log opens, answers in bounded time and closes", "[kafka]") {
+TEST_CASE("without a broker a log opens, answers in bounded time and closes") {
     WaitingExecutor executor;
     log::KafkaConfig config;
     config.bootstrap_servers = "127.0.0.1:1";
@@ -226,8 +225,7 @@ TEST_CASE("without a broker a log opens, answers in bounded time and closes", "[
     CHECK((*answer).error().fault == core::Fault::unavailable);
 }
 
-TEST_CASE("a publish beyond librdkafka's queue is `full`, and later there is space again",
-          "[kafka]") {
+TEST_CASE("a publish beyond librdkafka's queue is `full`, and later there is space again") {
     constexpr std::size_t kCapacity = 20;
     constexpr std::size_t kSent = 3 * kCapacity;
     MockKafka kafka{{},

@@ -93,7 +93,7 @@ void wait_until_gone(const Script& script) {
 
 }  // namespace
 
-TEST_CASE("a reply in pieces comes in chunks, and the connection goes on", "[body_stream]") {
+TEST_CASE("a reply in pieces comes in chunks, and the connection goes on") {
     Script script{.next = two_pieces};
     Running running{script};
     TestSocket socket{running.server.port()};
@@ -104,8 +104,7 @@ TEST_CASE("a reply in pieces comes in chunks, and the connection goes on", "[bod
     CHECK(script.alive == 0);
 }
 
-TEST_CASE("a client without chunks gets the pieces as they are, until the end of the connection",
-          "[body_stream]") {
+TEST_CASE("a client without chunks gets the pieces as they are, until the end of the connection") {
     Script script{.next = two_pieces};
     Running running{script};
     TestSocket socket{running.server.port()};
@@ -115,7 +114,7 @@ TEST_CASE("a client without chunks gets the pieces as they are, until the end of
     CHECK_THAT(all, !Catch::Contains("chunked"));
 }
 
-TEST_CASE("HEAD of a stream asks for no piece", "[body_stream]") {
+TEST_CASE("HEAD of a stream asks for no piece") {
     Script script{.next = two_pieces};
     Running running{script};
     TestSocket socket{running.server.port()};
@@ -126,7 +125,7 @@ TEST_CASE("HEAD of a stream asks for no piece", "[body_stream]") {
     wait_until_gone(script);
 }
 
-TEST_CASE("a waiting stream is asked again when it wakes its connection", "[body_stream]") {
+TEST_CASE("a waiting stream is asked again when it wakes its connection") {
     Script script{.next = [](int number, std::string& out) {
         if (number % 2 == 0) return BodyStream::Next::waiting;
         out = "piece " + std::to_string(number);
@@ -144,7 +143,7 @@ TEST_CASE("a waiting stream is asked again when it wakes its connection", "[body
 }
 
 // Verified to fail where a stream is checked only when it writes.
-TEST_CASE("a reader that leaves ends its stream, though nothing is written", "[body_stream]") {
+TEST_CASE("a reader that leaves ends its stream, though nothing is written") {
     Script script{.next = [](int, std::string&) { return BodyStream::Next::waiting; }};
     Running running{script};
     {
@@ -159,8 +158,7 @@ TEST_CASE("a reader that leaves ends its stream, though nothing is written", "[b
     CHECK(other.read_reply().status == 200);
 }
 
-TEST_CASE("a reader that reads nothing makes nobody collect anything, and is closed",
-          "[body_stream]") {
+TEST_CASE("a reader that reads nothing makes nobody collect anything, and is closed") {
     Script script{.next = [](int, std::string& out) {
         out.assign(kPieceBytes, 'x');
         return BodyStream::Next::piece;
@@ -175,7 +173,7 @@ TEST_CASE("a reader that reads nothing makes nobody collect anything, and is clo
     CHECK(script.asked < 500);
 }
 
-TEST_CASE("a stream that sends nothing for too long is closed", "[body_stream]") {
+TEST_CASE("a stream that sends nothing for too long is closed") {
     Script script{.next = [](int, std::string&) { return BodyStream::Next::waiting; }};
     HttpServerOptions options;
     options.times.request = 100ms;
@@ -187,7 +185,7 @@ TEST_CASE("a stream that sends nothing for too long is closed", "[body_stream]")
     wait_until_gone(script);
 }
 
-TEST_CASE("a stop ends streams in order", "[body_stream]") {
+TEST_CASE("a stop ends streams in order") {
     Script script{.next = [](int, std::string&) { return BodyStream::Next::waiting; }};
     Running running{script};
     TestSocket socket{running.server.port()};
@@ -198,7 +196,7 @@ TEST_CASE("a stop ends streams in order", "[body_stream]") {
     wait_until_gone(script);
 }
 
-TEST_CASE("a stream that throws ends its connection alone", "[body_stream]") {
+TEST_CASE("a stream that throws ends its connection alone") {
     Script script{.next = [](int, std::string&) -> BodyStream::Next { throw std::bad_alloc{}; }};
     Running running{script};
     TestSocket socket{running.server.port()};

@@ -35,7 +35,7 @@ Caller judged(const From& from) {
 
 }  // namespace
 
-TEST_CASE("only literal loopback addresses and localhost name this host", "[caller]") {
+TEST_CASE("only literal loopback addresses and localhost name this host") {
     for (const auto* host :
          {"localhost", "LocalHost", "localhost:8085", "127.0.0.1", "127.0.0.1:9090", "127.8.9.1",
           "[::1]", "[::1]:8085", "::1", "[::ffff:127.0.0.1]"}) {
@@ -75,8 +75,7 @@ TEST_CASE("only literal loopback addresses and localhost name this host", "[call
     }
 }
 
-TEST_CASE("a health check in HTTP/1.0 names no host, and a page's request always does",
-          "[caller]") {
+TEST_CASE("a health check in HTTP/1.0 names no host, and a page's request always does") {
     auto check = request("");
     check.http_1_0 = true;
     CHECK(judge_caller(check, Hosts::this_host) == Caller::good);
@@ -84,15 +83,14 @@ TEST_CASE("a health check in HTTP/1.0 names no host, and a page's request always
     CHECK(judge_caller(check, Hosts::this_host) == Caller::foreign_host);
 }
 
-TEST_CASE("where names mean nothing any host is good", "[caller]") {
+TEST_CASE("where names mean nothing any host is good") {
     CHECK(judge_caller(request("evil.example"), Hosts::any) == Caller::good);
     CHECK(judge_caller(request(""), Hosts::any) == Caller::good);
 }
 
 TEST_CASE(
     "a request that another site's page makes a browser send is refused, unless a person follows a "
-    "link",
-    "[caller]") {
+    "link") {
     CHECK(judged(From{}) == Caller::good);  // no browser
     CHECK(judged(From{.site = "same-origin"}) == Caller::good);
     CHECK(judged(From{.site = "none", .method = Method::post}) == Caller::good);
@@ -107,7 +105,7 @@ TEST_CASE(
     CHECK(judged(From{.site = "cross-site"}) == Caller::foreign_site);
 }
 
-TEST_CASE("a browser without Fetch Metadata is judged by the origin", "[caller]") {
+TEST_CASE("a browser without Fetch Metadata is judged by the origin") {
     for (const auto* origin : {"http://push.example.org:8085", "https://PUSH.example.org:8085"}) {
         CHECK(judged(From{.origin = origin, .method = Method::post}) == Caller::good);
     }

@@ -43,7 +43,7 @@ bool is_used(const std::unique_ptr<ActiveRequest>& request) { return request->ou
 
 }  // namespace
 
-TEST_CASE("requests kept for reuse are bounded, and there is space again", "[http_server]") {
+TEST_CASE("requests kept for reuse are bounded, and there is space again") {
     constexpr std::size_t kTooMany = 10;
     Empty world;
     for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
@@ -58,7 +58,7 @@ TEST_CASE("requests kept for reuse are bounded, and there is space again", "[htt
 }
 
 // Verified to fail when only the reply counts: 256 large bodies stayed in memory for each thread.
-TEST_CASE("a request that took much memory gives it back, incoming or outgoing", "[http_server]") {
+TEST_CASE("a request that took much memory gives it back, incoming or outgoing") {
     constexpr std::size_t kLarge = 2 * ConnectionSet::kSpareBytesMax;
     Empty world{kLarge};
     const bool comes_in = GENERATE(true, false);

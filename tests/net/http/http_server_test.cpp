@@ -125,7 +125,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
+TEST_CASE("a handler replies at once or in a later turn") {
     Running running;
     auto socket = running.connect();
     REQUIRE(socket.send(std::string{kLater} + std::string{kNow} + std::string{kLater}));
@@ -134,7 +134,7 @@ TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
     CHECK(socket.read_reply().status == 201);
 }
 
-TEST_CASE("HEAD, 100-continue and the end of a client's output", "[http_server]") {
+TEST_CASE("HEAD, 100-continue and the end of a client's output") {
     Running running;
     auto socket = running.connect();
     REQUIRE(socket.send("HEAD /seen HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -152,7 +152,7 @@ TEST_CASE("HEAD, 100-continue and the end of a client's output", "[http_server]"
     CHECK(socket.ends());
 }
 
-TEST_CASE("connections that pipeline hold up no other", "[http_server]") {
+TEST_CASE("connections that pipeline hold up no other") {
     constexpr int kPeers = 30;
     constexpr int kRequests = 400;
     Running running;
@@ -176,7 +176,7 @@ TEST_CASE("connections that pipeline hold up no other", "[http_server]") {
     CHECK(busy_handled < kPeers * kRequests);  // they pipeline still
 }
 
-TEST_CASE("every reply has a date, also one that no handler makes", "[http_server]") {
+TEST_CASE("every reply has a date, also one that no handler makes") {
     Running running;
     for (const auto request : {kNow, kLater, std::string_view{"GET / HTTP/1.1\r\n\r\n"}}) {
         auto socket = running.connect();
@@ -187,8 +187,7 @@ TEST_CASE("every reply has a date, also one that no handler makes", "[http_serve
     }
 }
 
-TEST_CASE("a request whose handler throws is answered 500, and nobody else notices",
-          "[http_server]") {
+TEST_CASE("a request whose handler throws is answered 500, and nobody else notices") {
     HttpServerOptions options;
     options.name = "throwing";
     Running running{options};
@@ -206,7 +205,7 @@ TEST_CASE("a request whose handler throws is answered 500, and nobody else notic
     CHECK(other.read_reply().status == 201);
 }
 
-TEST_CASE("a reply that a handler kept before it threw answers nobody", "[http_server]") {
+TEST_CASE("a reply that a handler kept before it threw answers nobody") {
     Running running;
     auto socket = running.connect();
     REQUIRE(socket.send("GET /keep-and-throw HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -219,7 +218,7 @@ TEST_CASE("a reply that a handler kept before it threw answers nobody", "[http_s
     CHECK(later.read_reply().status == 201);
 }
 
-TEST_CASE("a request without a host is rejected", "[http_server]") {
+TEST_CASE("a request without a host is rejected") {
     Running running;
     auto socket = running.connect();
     REQUIRE(socket.send("GET /now HTTP/1.1\r\n\r\n"));
@@ -227,8 +226,7 @@ TEST_CASE("a request without a host is rejected", "[http_server]") {
     CHECK(socket.ends());
 }
 
-TEST_CASE("a full server refuses new connections, or closes the one that has waited longest",
-          "[http_server]") {
+TEST_CASE("a full server refuses new connections, or closes the one that has waited longest") {
     HttpServerOptions options;
     options.connections = {.total_max = 2};
     SECTION("turned away") {
@@ -273,7 +271,7 @@ TEST_CASE("a full server refuses new connections, or closes the one that has wai
     }
 }
 
-TEST_CASE("a reply that says so is the last of its connection", "[http_server]") {
+TEST_CASE("a reply that says so is the last of its connection") {
     Running running;
     auto socket = running.connect();
     REQUIRE(socket.send("GET /close HTTP/1.1\r\nHost: x\r\n\r\n" + std::string{kNow}));
@@ -285,7 +283,7 @@ TEST_CASE("a reply that says so is the last of its connection", "[http_server]")
     CHECK(socket.ends());
 }
 
-TEST_CASE("what a reply holds is kept until it is written", "[http_server]") {
+TEST_CASE("what a reply holds is kept until it is written") {
     Running running;
     auto socket = running.connect();
     REQUIRE(socket.send(kLarge));
@@ -297,7 +295,7 @@ TEST_CASE("what a reply holds is kept until it is written", "[http_server]") {
     CHECK(large_held == 0);
 }
 
-TEST_CASE("a stop answers what no handler has answered in time", "[http_server]") {
+TEST_CASE("a stop answers what no handler has answered in time") {
     HttpServerOptions options;
     options.drain = std::chrono::milliseconds{50};
     Running running{options};
@@ -311,7 +309,7 @@ TEST_CASE("a stop answers what no handler has answered in time", "[http_server]"
     running.server.join();  // idempotent
 }
 
-TEST_CASE("a task that throws does not end its loop", "[http_server]") {
+TEST_CASE("a task that throws does not end its loop") {
     core::configure_logging(core::LogLevel::error, core::LogFormat::text);
     IoLoop loop;
     bool later = false;

@@ -65,7 +65,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("a trusted proxy's connection is its client's", "[http_server][proxy_header]") {
+TEST_CASE("a trusted proxy's connection is its client's") {
     Running running{behind_proxy()};
     auto socket = running.connect();
     for (const char byte : kHeader) REQUIRE(socket.send({&byte, 1}));
@@ -80,8 +80,7 @@ TEST_CASE("a trusted proxy's connection is its client's", "[http_server][proxy_h
     CHECK(other.read_reply().body == "192.0.2.8");
 }
 
-TEST_CASE("a trusted proxy's connection without a header is closed",
-          "[http_server][proxy_header]") {
+TEST_CASE("a trusted proxy's connection without a header is closed") {
     Running running{behind_proxy()};
     auto socket = running.connect();
     REQUIRE(socket.send(kAsk));
@@ -90,7 +89,7 @@ TEST_CASE("a trusted proxy's connection without a header is closed",
     CHECK(running.counts.refused == 1);
 }
 
-TEST_CASE("a header that does not come in time is not waited for", "[http_server][proxy_header]") {
+TEST_CASE("a header that does not come in time is not waited for") {
     Running running{behind_proxy()};
     auto socket = running.connect();
     REQUIRE(socket.send(kHeader.substr(0, 10)));
@@ -99,8 +98,7 @@ TEST_CASE("a header that does not come in time is not waited for", "[http_server
     CHECK(running.counts.late == 1);
 }
 
-TEST_CASE("a peer that is no trusted proxy sends no header, and is not believed",
-          "[http_server][proxy_header]") {
+TEST_CASE("a peer that is no trusted proxy sends no header, and is not believed") {
     auto options = behind_proxy("10.0.0.0/8");
     options.connections.per_address_max = 0;
     Running running{std::move(options)};

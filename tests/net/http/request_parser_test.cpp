@@ -31,7 +31,7 @@ Status parse(std::string_view bytes) {
 
 }  // namespace
 
-TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
+TEST_CASE("a request is the same however its bytes are cut") {
     const std::string bytes =
         "\r\nPOST /wpush/a?b HTTP/1.1\r\nHost: x\r\nTTL:  5 \r\nX-Big: " + std::string(300, 'x') +
         "\r\nTopic: a\r\nTopic: b\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -51,7 +51,7 @@ TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
     }
 }
 
-TEST_CASE("the host in the target counts more than the header Host", "[parser]") {
+TEST_CASE("the host in the target counts more than the header Host") {
     const auto authority = [](const std::string& target, const std::string& version) {
         RequestParser parser{kLimits};
         const auto host = version == "1.0" ? "" : "Host: here:8085\r\n";
@@ -67,7 +67,7 @@ TEST_CASE("the host in the target counts more than the header Host", "[parser]")
     CHECK(authority("/", "1.0").empty());
 }
 
-TEST_CASE("headers with the prefix of a port are kept with their names", "[parser]") {
+TEST_CASE("headers with the prefix of a port are kept with their names") {
     RequestParser parser{{.header_bytes_max = 512, .body_bytes_max = 16, .extra_prefix = "ce-"}};
     const std::string bytes =
         "POST / HTTP/1.1\r\nHost: x\r\nCE-Type: a.b\r\nX-Ce-Type: no\r\nce-id: 1\r\n"
@@ -83,7 +83,7 @@ TEST_CASE("headers with the prefix of a port are kept with their names", "[parse
     CHECK(parser.request().extra.empty());
 }
 
-TEST_CASE("an empty chunked body may end byte by byte", "[parser]") {
+TEST_CASE("an empty chunked body may end byte by byte") {
     const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string end :
          {"0\r\n\r\n", "00\r\n\r\n", "0;x=1\r\n\r\n", "0\r\nA: b\r\n\r\n"}) {
@@ -97,7 +97,7 @@ TEST_CASE("an empty chunked body may end byte by byte", "[parser]") {
     }
 }
 
-TEST_CASE("a parser is used again for the next request", "[parser]") {
+TEST_CASE("a parser is used again for the next request") {
     RequestParser parser{kLimits};
     const std::string bytes =
         "POST /a HTTP/1.1\r\nHost: x\r\nTTL: 1\r\nContent-Length: 3\r\n\r\nabcGET /b "
@@ -115,7 +115,7 @@ TEST_CASE("a parser is used again for the next request", "[parser]") {
     CHECK_FALSE(parser.keep_alive());
 }
 
-TEST_CASE("limits of header and body", "[parser]") {
+TEST_CASE("limits of header and body") {
     const auto with_length = [](std::size_t n) {
         return "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(n) + "\r\n\r\n" +
                std::string(n, 'x');
@@ -138,7 +138,7 @@ TEST_CASE("limits of header and body", "[parser]") {
     }
 }
 
-TEST_CASE("a request that is not HTTP, or could be read in two ways, is refused", "[parser]") {
+TEST_CASE("a request that is not HTTP, or could be read in two ways, is refused") {
     for (
         const std::string bytes : {
             "hello\r\n\r\n",
@@ -166,7 +166,7 @@ TEST_CASE("a request that is not HTTP, or could be read in two ways, is refused"
     }
 }
 
-TEST_CASE("100-continue is wanted only while the body is awaited", "[parser]") {
+TEST_CASE("100-continue is wanted only while the body is awaited") {
     RequestParser parser{kLimits};
     const std::string head =
         "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: 3\r\n\r\n";
@@ -182,7 +182,7 @@ TEST_CASE("100-continue is wanted only while the body is awaited", "[parser]") {
         Status::body_too_large);
 }
 
-TEST_CASE("a request names its host exactly once", "[parser]") {
+TEST_CASE("a request names its host exactly once") {
     CHECK(parse("GET / HTTP/1.1\r\nHost: x\r\n\r\n") == Status::complete);
     CHECK(parse("GET / HTTP/1.1\r\n\r\n") == Status::bad_host);
     CHECK(parse("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n") == Status::bad_host);
@@ -193,7 +193,7 @@ TEST_CASE("a request names its host exactly once", "[parser]") {
     CHECK(parse("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n") == Status::bad_host);
 }
 
-TEST_CASE("a folded header line is refused however its bytes are cut", "[parser]") {
+TEST_CASE("a folded header line is refused however its bytes are cut") {
     const std::string bytes =
         "POST /a HTTP/1.1\r\nHost: x\r\nTopic: a\r\n b\r\nContent-Length: 3\r\n\r\nabc";
     for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
@@ -211,7 +211,7 @@ TEST_CASE("a folded header line is refused however its bytes are cut", "[parser]
     }
 }
 
-TEST_CASE("a target in absolute form is the same as its path", "[parser]") {
+TEST_CASE("a target in absolute form is the same as its path") {
     const auto target_of = [](const std::string& target) {
         RequestParser parser{kLimits};
         const auto bytes = "GET " + target + " HTTP/1.1\r\nHost: x\r\nTopic: a\r\n\r\n";
@@ -228,7 +228,7 @@ TEST_CASE("a target in absolute form is the same as its path", "[parser]") {
     CHECK(target_of("ftp://x/y") == "ftp://x/y");
 }
 
-TEST_CASE("lists on several lines are one list, other headers count once", "[parser]") {
+TEST_CASE("lists on several lines are one list, other headers count once") {
     RequestParser parser{kLimits};
     const std::string bytes =
         "POST / HTTP/1.1\r\nHost: x\r\nCrypto-Key: dh=a\r\nTopic: a\r\nEncryption: salt=b\r\n"

@@ -13,7 +13,7 @@ using core::kAllMilestones;
 using core::Milestone;
 using namespace reliability;
 
-TEST_CASE("every milestone has a name of its own, and parses back from it", "[reliability]") {
+TEST_CASE("every milestone has a name of its own, and parses back from it") {
     std::set<std::string_view> names;
     for (const auto milestone : kAllMilestones) {
         CAPTURE(milestone);
@@ -24,26 +24,26 @@ TEST_CASE("every milestone has a name of its own, and parses back from it", "[re
     CHECK_FALSE(core::parse_milestone(""));
 }
 
-TEST_CASE("no edge leaves a terminal milestone, and eight are terminal", "[reliability]") {
+TEST_CASE("no edge leaves a terminal milestone, and eight are terminal") {
     std::size_t terminal = 0;
     for (const auto milestone : kAllMilestones) terminal += is_terminal(milestone) ? 1 : 0;
     CHECK(terminal == 8);
     for (const auto& edge : kEdges) CHECK_FALSE(is_terminal(edge.from));
 }
 
-TEST_CASE("the table has no edge twice", "[reliability]") {
+TEST_CASE("the table has no edge twice") {
     std::set<std::pair<Milestone, Milestone>> edges;
     for (const auto& edge : kEdges) CHECK(edges.emplace(edge.from, edge.to).second);
 }
 
-TEST_CASE("every edge but the one back to received goes up in rank", "[reliability]") {
+TEST_CASE("every edge but the one back to received goes up in rank") {
     for (const auto& edge : kEdges) {
         CAPTURE(edge.from, edge.to);
         CHECK((rank(edge.to) > rank(edge.from)) == (edge.to != Milestone::received));
     }
 }
 
-TEST_CASE("milestones of one message have different ranks", "[reliability]") {
+TEST_CASE("milestones of one message have different ranks") {
     for (const auto one : kAllMilestones) {
         for (const auto other : kAllMilestones) {
             CAPTURE(one, other);
@@ -54,8 +54,7 @@ TEST_CASE("milestones of one message have different ranks", "[reliability]") {
 
 TEST_CASE(
     "every milestone that is no end can expire, be replaced and be deleted, and nothing follows an "
-    "end",
-    "[reliability]") {
+    "end") {
     for (const auto milestone : kAllMilestones) {
         CAPTURE(milestone);
         for (const auto end : {Milestone::expired, Milestone::replaced, Milestone::deleted}) {
@@ -66,7 +65,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a message is delivered at once or stored, not both", "[reliability]") {
+TEST_CASE("a message is delivered at once or stored, not both") {
     for (const auto stored : {Milestone::stored, Milestone::retrieved}) {
         for (const auto direct :
              {Milestone::int_accepted, Milestone::transmitted, Milestone::accepted}) {
@@ -76,7 +75,7 @@ TEST_CASE("a message is delivered at once or stored, not both", "[reliability]")
     }
 }
 
-TEST_CASE("the documents show the diagram of the code", "[reliability]") {
+TEST_CASE("the documents show the diagram of the code") {
     std::ifstream file{BECKON_DOCS "/reliability.md"};
     std::stringstream text;
     text << file.rdbuf();

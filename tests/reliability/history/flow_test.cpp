@@ -11,7 +11,7 @@ using namespace beckon;
 using namespace reliability;
 using test::at_ms;
 
-TEST_CASE("the mean is exact, and quantiles are within an eighth", "[reliability]") {
+TEST_CASE("the mean is exact, and quantiles are within an eighth") {
     Durations durations;
     for (int ms = 1; ms <= 10'000; ++ms) durations.add(milliseconds{ms});
     CHECK(durations.count() == 10'000);
@@ -25,7 +25,7 @@ TEST_CASE("the mean is exact, and quantiles are within an eighth", "[reliability
     CHECK(near(0.0, 1));
 }
 
-TEST_CASE("short durations are exact, and the longest life has a bucket", "[reliability]") {
+TEST_CASE("short durations are exact, and the longest life has a bucket") {
     for (const std::int64_t ms : {0, 1, 7, 15}) {
         Durations one;
         one.add(milliseconds{ms});
@@ -39,7 +39,7 @@ TEST_CASE("short durations are exact, and the longest life has a bucket", "[reli
     CHECK(Durations{}.at_quantile(0.99) == milliseconds{0});
 }
 
-TEST_CASE("added durations can be taken out again, in any order", "[reliability]") {
+TEST_CASE("added durations can be taken out again, in any order") {
     const auto seed = GENERATE(range(0U, 20U));
     CAPTURE(seed);
     test::RandomLives random{seed};
@@ -56,7 +56,7 @@ TEST_CASE("added durations can be taken out again, in any order", "[reliability]
     CHECK(durations == Durations{});
 }
 
-TEST_CASE("a message's steps are timed between its known milestones", "[reliability]") {
+TEST_CASE("a message's steps are timed between its known milestones") {
     History history{at_ms(9'000), at_ms(9'000)};
     history.add({Milestone::received, at_ms(100)}, at_ms(0), at_ms(9'000));
     history.add({Milestone::retrieved, at_ms(350)}, at_ms(0), at_ms(9'000));
@@ -67,7 +67,7 @@ TEST_CASE("a message's steps are timed between its known milestones", "[reliabil
               {{Milestone::retrieved, Milestone::delivered}, milliseconds{0}, at_ms(340)}});
 }
 
-TEST_CASE("a flow's bytes read back, and no part of them does", "[reliability]") {
+TEST_CASE("a flow's bytes read back, and no part of them does") {
     Flow flow;
     flow[{Milestone::received, Milestone::stored}].add(milliseconds{17});
     flow[{Milestone::received, Milestone::stored}].add(milliseconds{70'000});

@@ -29,14 +29,14 @@ std::vector<Reached> direct_delivery() {
 
 }  // namespace
 
-TEST_CASE("a direct message ends as delivered", "[reliability]") {
+TEST_CASE("a direct message ends as delivered") {
     const auto history = fold(direct_delivery());
     CHECK(history.current() == Milestone::delivered);
     CHECK(history.ended() == at_ms(kAppended));
     CHECK(history.steps() == direct_delivery());
 }
 
-TEST_CASE("a milestone that comes late fills the history and moves nothing back", "[reliability]") {
+TEST_CASE("a milestone that comes late fills the history and moves nothing back") {
     auto history = fold({{Milestone::received, at_ms(1)}, {Milestone::delivered, at_ms(9)}});
     const auto effect = history.add({Milestone::accepted, at_ms(5)}, at_ms(0), at_ms(kAppended));
     CHECK(effect == Effect::filled);
@@ -44,7 +44,7 @@ TEST_CASE("a milestone that comes late fills the history and moves nothing back"
     CHECK(history.has(Milestone::accepted));
 }
 
-TEST_CASE("a milestone reported twice counts once, at its earlier time", "[reliability]") {
+TEST_CASE("a milestone reported twice counts once, at its earlier time") {
     auto history = fold({{Milestone::stored, at_ms(7)}});
     CHECK(history.add({Milestone::stored, at_ms(5)}, at_ms(0), at_ms(kAppended)) ==
           Effect::repeated);
@@ -53,7 +53,7 @@ TEST_CASE("a milestone reported twice counts once, at its earlier time", "[relia
     CHECK(history.steps() == std::vector<Reached>{{Milestone::stored, at_ms(5)}});
 }
 
-TEST_CASE("a milestone that the diagram does not allow changes nothing", "[reliability]") {
+TEST_CASE("a milestone that the diagram does not allow changes nothing") {
     auto history = fold({{Milestone::stored, at_ms(1)}, {Milestone::retrieved, at_ms(2)}});
     const auto before = history;
     for (const auto milestone :
@@ -66,14 +66,14 @@ TEST_CASE("a milestone that the diagram does not allow changes nothing", "[relia
     }
 }
 
-TEST_CASE("a second end is refused: the first in the log counts", "[reliability]") {
+TEST_CASE("a second end is refused: the first in the log counts") {
     auto history = fold({{Milestone::received, at_ms(1)}, {Milestone::expired, at_ms(2)}});
     CHECK(history.add({Milestone::delivered, at_ms(1)}, at_ms(0), at_ms(kAppended)) ==
           Effect::refused);
     CHECK(history.current() == Milestone::expired);
 }
 
-TEST_CASE("a failed transmission ends in the store", "[reliability]") {
+TEST_CASE("a failed transmission ends in the store") {
     const auto history = fold({{Milestone::received, at_ms(1)},
                                {Milestone::int_transmitted, at_ms(2)},
                                {Milestone::received, at_ms(3)},
@@ -82,12 +82,12 @@ TEST_CASE("a failed transmission ends in the store", "[reliability]") {
     CHECK(history.at(Milestone::received) == at_ms(1));
 }
 
-TEST_CASE("a clock that is ahead reports nothing from the future", "[reliability]") {
+TEST_CASE("a clock that is ahead reports nothing from the future") {
     const auto history = fold({{Milestone::received, at_ms(kAppended + 5'000)}});
     CHECK(history.at(Milestone::received) == at_ms(kAppended));
 }
 
-TEST_CASE("a message lives until the latest end that was reported", "[reliability]") {
+TEST_CASE("a message lives until the latest end that was reported") {
     History history{at_ms(100), at_ms(1)};
     history.add({Milestone::received, at_ms(1)}, at_ms(100), at_ms(1));
     history.add({Milestone::stored, at_ms(1)}, at_ms(150), at_ms(2));
@@ -96,7 +96,7 @@ TEST_CASE("a message lives until the latest end that was reported", "[reliabilit
     CHECK(history.changed() == at_ms(3));
 }
 
-TEST_CASE("a life gives the same history in any order and with any repetition", "[reliability]") {
+TEST_CASE("a life gives the same history in any order and with any repetition") {
     const auto seed = GENERATE(range(0U, 300U));
     CAPTURE(seed);
     test::RandomLives make{seed};
@@ -112,7 +112,7 @@ TEST_CASE("a life gives the same history in any order and with any repetition", 
     CHECK(fold(mixed) == in_order);
 }
 
-TEST_CASE("after any milestones a history is a life that the diagram allows", "[reliability]") {
+TEST_CASE("after any milestones a history is a life that the diagram allows") {
     const auto seed = GENERATE(range(0U, 300U));
     CAPTURE(seed);
     const auto history = fold(test::RandomLives{seed}.nonsense(at_ms(1'000)));
@@ -124,7 +124,7 @@ TEST_CASE("after any milestones a history is a life that the diagram allows", "[
     CHECK(history.current() == steps.back().milestone);
 }
 
-TEST_CASE("a history's row reads back, and no part of one does", "[reliability]") {
+TEST_CASE("a history's row reads back, and no part of one does") {
     const auto seed = GENERATE(range(0U, 50U));
     CAPTURE(seed);
     const auto history = fold(test::RandomLives{seed}.life(at_ms(1'000)));

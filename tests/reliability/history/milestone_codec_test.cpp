@@ -32,7 +32,7 @@ core::Record with_value(std::string value) {
 
 }  // namespace
 
-TEST_CASE("encoded milestones decode to the same ones", "[reliability]") {
+TEST_CASE("encoded milestones decode to the same ones") {
     MilestonesReached into;
     const auto record = encode(kEvent);
     const test::ReadBack back{record};
@@ -43,7 +43,7 @@ TEST_CASE("encoded milestones decode to the same ones", "[reliability]") {
           R"({"at":1790000000004,"milestone":"stored"}]})");
 }
 
-TEST_CASE("a milestone with a name of tomorrow is left out, the others count", "[reliability]") {
+TEST_CASE("a milestone with a name of tomorrow is left out, the others count") {
     MilestonesReached into;
     const auto record = with_value(
         R"({"expires":5,"reached":[{"at":1,"milestone":"read"},{"at":2,"milestone":"stored"}]})");
@@ -53,7 +53,7 @@ TEST_CASE("a milestone with a name of tomorrow is left out, the others count", "
     CHECK_FALSE(decodes(with_value(R"({"expires":5,"reached":[{"at":1,"milestone":"read"}]})")));
 }
 
-TEST_CASE("a record without milestones does not decode", "[reliability]") {
+TEST_CASE("a record without milestones does not decode") {
     CHECK_FALSE(decodes(with_value("")));
     CHECK_FALSE(decodes(with_value("[]")));
     CHECK_FALSE(decodes(with_value(R"({"expires":5})")));
@@ -74,7 +74,7 @@ TEST_CASE("a record without milestones does not decode", "[reliability]") {
     CHECK_FALSE(decodes(barrier));
 }
 
-TEST_CASE("an id is short, and of letters, digits and few signs", "[reliability]") {
+TEST_CASE("an id is short, and of letters, digits and few signs") {
     CHECK(core::is_reliability_id("a"));
     CHECK(core::is_reliability_id("c7f1f7d0-9a9e-4b0c-8f5e-0a1b2c3d4e5f"));
     CHECK(core::is_reliability_id("<nobody@example.org>") == false);

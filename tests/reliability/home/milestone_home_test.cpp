@@ -104,7 +104,7 @@ std::string texts(const core::MilestoneCounts& counts) { return counts_page(coun
 
 }  // namespace
 
-TEST_CASE("a home folds milestones and publishes the counts", "[reliability][home]") {
+TEST_CASE("a home folds milestones and publishes the counts") {
     World world;
     world.report("a", {Milestone::received, Milestone::stored});
     world.report("b", {Milestone::received});
@@ -120,7 +120,7 @@ TEST_CASE("a home folds milestones and publishes the counts", "[reliability][hom
           reported.size());  // nothing new, nothing published
 }
 
-TEST_CASE("a message whose TTL has ended expires, once and a minute later", "[reliability][home]") {
+TEST_CASE("a message whose TTL has ended expires, once and a minute later") {
     World world;
     world.report("a", {Milestone::received, Milestone::stored}, seconds{30});
     world.report(
@@ -140,7 +140,7 @@ TEST_CASE("a message whose TTL has ended expires, once and a minute later", "[re
     CHECK(world.home->tally().refused.empty());
 }
 
-TEST_CASE("a standby publishes nothing", "[reliability][home]") {
+TEST_CASE("a standby publishes nothing") {
     World world;
     world.home->serve(false);
     world.report("a", {Milestone::received}, seconds{1});
@@ -152,7 +152,7 @@ TEST_CASE("a standby publishes nothing", "[reliability][home]") {
     CHECK(world.where("a") == Milestone::expired);
 }
 
-TEST_CASE("after a restart the counts are those of before", "[reliability][home]") {
+TEST_CASE("after a restart the counts are those of before") {
     World world;
     for (int i = 0; i < 20; ++i) {
         world.report(std::to_string(i), {Milestone::received, Milestone::stored});
@@ -166,8 +166,7 @@ TEST_CASE("after a restart the counts are those of before", "[reliability][home]
     CHECK(world.home->tally().effects[Effect::advanced] == 40);
 }
 
-TEST_CASE("crashes at any point, then a rebuild from the topic: the same counts",
-          "[reliability][home]") {
+TEST_CASE("crashes at any point, then a rebuild from the topic: the same counts") {
     const auto seed = GENERATE(range(0U, 12U));
     CAPTURE(seed);
     World world{seed};
@@ -210,7 +209,7 @@ TEST_CASE("crashes at any point, then a rebuild from the topic: the same counts"
     CHECK(world.home->tally() == tally);
 }
 
-TEST_CASE("ten minutes after midnight the report of the day is published", "[reliability][home]") {
+TEST_CASE("ten minutes after midnight the report of the day is published") {
     World world;
     const auto midnight = day_of(world.clock.wall()) + std::chrono::days{1};
     world.report(
@@ -243,7 +242,7 @@ TEST_CASE("ten minutes after midnight the report of the day is published", "[rel
     CHECK_FALSE(view.report(reports.back().day + std::chrono::days{3}));
 }
 
-TEST_CASE("a report that the log did not take is published once it does", "[reliability][home]") {
+TEST_CASE("a report that the log did not take is published once it does") {
     World world;
     const auto midnight = day_of(world.clock.wall()) + std::chrono::days{1};
     world.report("a", {Milestone::received, Milestone::expired});
@@ -259,8 +258,7 @@ TEST_CASE("a report that the log did not take is published once it does", "[reli
 }
 
 // Verified to fail when only a tick lets histories be written.
-TEST_CASE("histories that collect up to their bound are written at once, whatever the tick does",
-          "[reliability][home][bounds]") {
+TEST_CASE("histories that collect up to their bound are written at once, whatever the tick does") {
     World world;
     world.run_for(seconds{1});
     constexpr std::size_t kReported = MilestoneHome::kChangesMax + 10;
@@ -280,7 +278,7 @@ TEST_CASE("histories that collect up to their bound are written at once, whateve
     CHECK(world.count(Milestone::received) == kReported + 1);
 }
 
-TEST_CASE("while the log is away nothing expires, and afterwards it does", "[reliability][home]") {
+TEST_CASE("while the log is away nothing expires, and afterwards it does") {
     World world;
     world.report("a", {Milestone::received}, seconds{10});
     world.run_for(seconds{5});

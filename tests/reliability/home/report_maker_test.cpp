@@ -53,8 +53,7 @@ const std::vector<Milestone> kDelivered{Milestone::received, Milestone::stored,
 
 }  // namespace
 
-TEST_CASE("a report is made again from the topic, of the messages that ended on its day",
-          "[reliability][report]") {
+TEST_CASE("a report is made again from the topic, of the messages that ended on its day") {
     World world;
     const auto day = day_of(world.clock.wall());
     world.report("a", kDelivered);
@@ -75,8 +74,7 @@ TEST_CASE("a report is made again from the topic, of the messages that ended on 
     CHECK(**world.made == Report{});
 }
 
-TEST_CASE("milestones that came in several records, and more than a turn takes, are one report",
-          "[reliability][report]") {
+TEST_CASE("milestones that came in several records, and more than a turn takes, are one report") {
     World world;
     const auto day = day_of(world.clock.wall());
     constexpr int kMessages = 2'500;
@@ -93,8 +91,7 @@ TEST_CASE("milestones that came in several records, and more than a turn takes, 
     CHECK((*world.made)->stay(Milestone::stored).count == kMessages);
 }
 
-TEST_CASE("while the log is away no report is made, and the asker receives the reason",
-          "[reliability][report]") {
+TEST_CASE("while the log is away no report is made, and the asker receives the reason") {
     World world;
     world.report("a", kDelivered);
     world.log->set_away(true);

@@ -35,7 +35,7 @@ History expired_after(milliseconds whole) {
 
 }  // namespace
 
-TEST_CASE("a report has the members of the reference's, in seconds", "[reliability]") {
+TEST_CASE("a report has the members of the reference's, in seconds") {
     Report report;
     report.add(delivered_in(milliseconds{1'500}));
     report.add(delivered_in(milliseconds{500}));
@@ -52,7 +52,7 @@ TEST_CASE("a report has the members of the reference's, in seconds", "[reliabili
             "expired": {"count": 1, "total_time": 0.0, "average_time": 0.0}}})"));
 }
 
-TEST_CASE("a report for people says the same", "[reliability]") {
+TEST_CASE("a report for people says the same") {
     Report report;
     report.add(delivered_in(milliseconds{1'500}));
     const auto text = report.markdown(day_of(kStart));
@@ -66,13 +66,13 @@ TEST_CASE("a report for people says the same", "[reliability]") {
           "| retrieved | 1 | 0.750 | 0.750 |\n| delivered | 1 | 0.000 | 0.000 |\n");
 }
 
-TEST_CASE("a report of nothing measures nothing", "[reliability]") {
+TEST_CASE("a report of nothing measures nothing") {
     CHECK(nlohmann::json::parse(Report{}.json()) == nlohmann::json::parse(R"({
         "since": null, "longest": 0.0, "shortest": 0.0, "mean_time": 0.0, "success_count": 0,
         "fail_count": 0, "total_count": 0, "expired_count": 0, "withdrawn_count": 0, "milestones": {}})"));
 }
 
-TEST_CASE("transmitted is a success, also if the client never acknowledged", "[reliability]") {
+TEST_CASE("transmitted is a success, also if the client never acknowledged") {
     Report report;
     report.add(life({{Milestone::transmitted, kStart}, {Milestone::expired, kStart}}));
     report.add(life({{Milestone::bridge_transmitted, kStart}}));
@@ -81,8 +81,7 @@ TEST_CASE("transmitted is a success, also if the client never acknowledged", "[r
     CHECK(report.total_count() == 3);
 }
 
-TEST_CASE("a message that was replaced or deleted before it was delivered is no loss",
-          "[reliability]") {
+TEST_CASE("a message that was replaced or deleted before it was delivered is no loss") {
     const auto end = GENERATE(Milestone::replaced, Milestone::deleted);
     Report report;
     report.add(life({{Milestone::received, kStart}, {Milestone::stored, kStart}, {end, kStart}}));
@@ -97,7 +96,7 @@ TEST_CASE("a message that was replaced or deleted before it was delivered is no 
     CHECK(Report::parse_sums(report.sums_json()) == report);
 }
 
-TEST_CASE("reports of parts add up to the report of the whole", "[reliability]") {
+TEST_CASE("reports of parts add up to the report of the whole") {
     Report one;
     Report other;
     Report whole;
@@ -118,7 +117,7 @@ TEST_CASE("reports of parts add up to the report of the whole", "[reliability]")
     CHECK_FALSE(Report::parse_sums("not JSON"));
 }
 
-TEST_CASE("days are UTC's and read back", "[reliability]") {
+TEST_CASE("days are UTC's and read back") {
     CHECK(to_string(day_of(kStart)) == "2026-11-22");
     CHECK(to_string(day_of(kStart - milliseconds{124})) == "2026-11-21");
     CHECK(parse_day("2026-11-22") == day_of(kStart));

@@ -28,7 +28,7 @@ PartitionCounts some_counts() {
 
 }  // namespace
 
-TEST_CASE("encoded totals decode to the same ones", "[reliability]") {
+TEST_CASE("encoded totals decode to the same ones") {
     CHECK(std::get<PartitionCounts>(read_back(encode(some_counts()))) == some_counts());
     PartitionReport report{.day = *parse_day("2026-11-22"), .partition = 3, .report = {}};
     History history{at_ms(10), at_ms(9)};
@@ -39,7 +39,7 @@ TEST_CASE("encoded totals decode to the same ones", "[reliability]") {
     CHECK(std::get<ReportRemoved>(read_back(encode(removed))) == removed);
 }
 
-TEST_CASE("a record of another form is not decoded as totals", "[reliability]") {
+TEST_CASE("a record of another form is not decoded as totals") {
     const auto none = [](core::Record record) {
         return std::holds_alternative<NotTotals>(read_back(record));
     };

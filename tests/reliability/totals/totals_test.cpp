@@ -44,7 +44,7 @@ std::uint64_t sum(const core::MilestoneCounts& counts) {
 
 }  // namespace
 
-TEST_CASE("each message is counted once, where it is", "[reliability]") {
+TEST_CASE("each message is counted once, where it is") {
     World world;
     world.reach("a", Milestone::received, kStart);
     world.reach("b", Milestone::received, kStart);
@@ -58,8 +58,7 @@ TEST_CASE("each message is counted once, where it is", "[reliability]") {
     CHECK(sum(world.totals.counts(kStart)) == 2);
 }
 
-TEST_CASE("an ended message is counted for a day, a living one for as long as it lives",
-          "[reliability]") {
+TEST_CASE("an ended message is counted for a day, a living one for as long as it lives") {
     World world;
     world.reach("lives", Milestone::stored, kStart);
     world.reach("ended", Milestone::errored, kStart);
@@ -68,7 +67,7 @@ TEST_CASE("an ended message is counted for a day, a living one for as long as it
     CHECK(world.count(Milestone::stored, kStart + hours{24 * 30}) == 1);
 }
 
-TEST_CASE("entries that are older than the window are dropped", "[reliability]") {
+TEST_CASE("entries that are older than the window are dropped") {
     World world;
     for (int hour = 0; hour < 24 * 10; ++hour) {
         const auto at = kStart + hours{hour};
@@ -85,7 +84,7 @@ TEST_CASE("entries that are older than the window are dropped", "[reliability]")
     CHECK(world.totals.flow(now).at({Milestone::received, Milestone::stored}).count() == 25);
 }
 
-TEST_CASE("a step that turns out to be two is counted as two", "[reliability]") {
+TEST_CASE("a step that turns out to be two is counted as two") {
     World world;
     world.reach("a", Milestone::received, kStart);
     world.reach("a", Milestone::retrieved, kStart + minutes{2});
@@ -98,7 +97,7 @@ TEST_CASE("a step that turns out to be two is counted as two", "[reliability]") 
     CHECK(flow.at({Milestone::stored, Milestone::retrieved}).mean() == minutes{0});
 }
 
-TEST_CASE("the rows that change are enough to restore everything", "[reliability]") {
+TEST_CASE("the rows that change are enough to restore everything") {
     const auto seed = GENERATE(range(0U, 20U));
     CAPTURE(seed);
     test::RandomLives random{seed};
@@ -126,7 +125,7 @@ TEST_CASE("the rows that change are enough to restore everything", "[reliability
     }
 }
 
-TEST_CASE("a row that is none of ours is not taken", "[reliability]") {
+TEST_CASE("a row that is none of ours is not taken") {
     Totals totals;
     CHECK_FALSE(totals.restore("", ""));
     CHECK_FALSE(totals.restore("x00000000", "abc"));

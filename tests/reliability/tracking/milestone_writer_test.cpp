@@ -51,7 +51,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a thousand messages wait for no others", "[reliability]") {
+TEST_CASE("a thousand messages wait for no others") {
     World world;
     const auto reach = [&](std::size_t from, std::size_t to) {
         for (auto i = from; i < to; ++i) {
@@ -69,7 +69,7 @@ TEST_CASE("a thousand messages wait for no others", "[reliability]") {
     CHECK(world.written().size() == 2 * kFullBatch);
 }
 
-TEST_CASE("milestones that a message reaches within a moment are one record", "[reliability]") {
+TEST_CASE("milestones that a message reaches within a moment are one record") {
     World world;
     const auto now = world.clock.wall();
     world.queue.reached("a", kExpires, Milestone::received);
@@ -90,7 +90,7 @@ TEST_CASE("milestones that a message reaches within a moment are one record", "[
     CHECK(world.queue.dropped() == 0);
 }
 
-TEST_CASE("a later milestone is a record of its own", "[reliability]") {
+TEST_CASE("a later milestone is a record of its own") {
     World world;
     world.queue.reached("a", kExpires, Milestone::received);
     world.executor.run_for(seconds{1});
@@ -99,7 +99,7 @@ TEST_CASE("a later milestone is a record of its own", "[reliability]") {
     CHECK(world.written().size() == 2);
 }
 
-TEST_CASE("a full queue drops milestones and counts them", "[reliability]") {
+TEST_CASE("a full queue drops milestones and counts them") {
     World world{MilestoneQueue::kParts * 2};
     for (int i = 0; i < 1'000; ++i) {
         world.queue.reached(std::to_string(i), kExpires, Milestone::received);
@@ -113,7 +113,7 @@ TEST_CASE("a full queue drops milestones and counts them", "[reliability]") {
     CHECK(world.written().size() == MilestoneQueue::kParts * 2 + 1);
 }
 
-TEST_CASE("a milestone without a valid reliability id is dropped", "[reliability]") {
+TEST_CASE("a milestone without a valid reliability id is dropped") {
     World world;
     world.queue.reached("!barrier/x", kExpires, Milestone::received);
     world.queue.reached("", kExpires, Milestone::received);
@@ -121,8 +121,7 @@ TEST_CASE("a milestone without a valid reliability id is dropped", "[reliability
     CHECK(world.queue.size() == 0);
 }
 
-TEST_CASE("while the log is away milestones wait, and are written when it is back",
-          "[reliability]") {
+TEST_CASE("while the log is away milestones wait, and are written when it is back") {
     World world;
     world.log->set_away(true);
     world.queue.reached("a", kExpires, Milestone::received);
@@ -137,7 +136,7 @@ TEST_CASE("while the log is away milestones wait, and are written when it is bac
     CHECK(world.queue.dropped() == 0);
 }
 
-TEST_CASE("a lost answer costs a repetition, not a milestone", "[reliability]") {
+TEST_CASE("a lost answer costs a repetition, not a milestone") {
     World world;
     world.log->lose_next_answers(1);
     world.queue.reached("a", kExpires, Milestone::received);
@@ -147,7 +146,7 @@ TEST_CASE("a lost answer costs a repetition, not a milestone", "[reliability]") 
     CHECK(written[0] == written[1]);
 }
 
-TEST_CASE("a publisher that takes few at a time gets all in the end", "[reliability]") {
+TEST_CASE("a publisher that takes few at a time gets all in the end") {
     World world{64'000, 100};
     for (int i = 0; i < 500; ++i) {
         world.queue.reached(std::to_string(i), kExpires, Milestone::received);
@@ -159,8 +158,7 @@ TEST_CASE("a publisher that takes few at a time gets all in the end", "[reliabil
     CHECK(world.queue.dropped() == 0);
 }
 
-TEST_CASE("milestones under way are bounded, and all are written in the end",
-          "[reliability][bounds]") {
+TEST_CASE("milestones under way are bounded, and all are written in the end") {
     World world;
     constexpr std::size_t kTooMany = 1'000;
     constexpr std::size_t kReported = MilestoneWriter::kUnderWayMax + kTooMany;
@@ -189,7 +187,7 @@ TEST_CASE("milestones under way are bounded, and all are written in the end",
     }
 }
 
-TEST_CASE("a flush answers when all is written", "[reliability]") {
+TEST_CASE("a flush answers when all is written") {
     World world;
     world.queue.reached("a", kExpires, Milestone::received);
     bool done = false;
@@ -203,7 +201,7 @@ TEST_CASE("a flush answers when all is written", "[reliability]") {
     CHECK(done);
 }
 
-TEST_CASE("threads that report at once lose nothing", "[reliability]") {
+TEST_CASE("threads that report at once lose nothing") {
     test::ManualClock clock;
     std::atomic<int> woken = 0;
     MilestoneQueue queue{{.source = "n"}, clock, [&] { ++woken; }};
@@ -226,7 +224,7 @@ TEST_CASE("threads that report at once lose nothing", "[reliability]") {
     CHECK(queue.dropped() == 0);
 }
 
-TEST_CASE("a caller is notified when its milestone is in the log, or was tried", "[reliability]") {
+TEST_CASE("a caller is notified when its milestone is in the log, or was tried") {
     World world;
     int done = 0;
     const auto report = [&](const std::string& id) {
@@ -249,7 +247,7 @@ TEST_CASE("a caller is notified when its milestone is in the log, or was tried",
     CHECK(world.written().size() == 2);
 }
 
-TEST_CASE("a caller is notified at once when its milestone is dropped", "[reliability]") {
+TEST_CASE("a caller is notified at once when its milestone is dropped") {
     World world{MilestoneQueue::kParts};
     int done = 0;
     const auto report = [&](const std::string& id) {

@@ -27,7 +27,7 @@ std::uint64_t fingerprint_of_retry(std::uint64_t seed, Clocks clocks) {
 
 // Thousands of seeds run in the tests `sim retry: …`; here the runs are held to be about something.
 
-TEST_CASE("a world of webhooks is about something", "[sim][retry]") {
+TEST_CASE("a world of webhooks is about something") {
     beckon::core::configure_logging(beckon::core::LogLevel::error, beckon::core::LogFormat::text);
     for (const auto clocks : {Clocks::right, Clocks::hostile}) {
         RetryWorld::Tally sum;
@@ -57,7 +57,7 @@ TEST_CASE("a world of webhooks is about something", "[sim][retry]") {
     }
 }
 
-TEST_CASE("a seed of webhooks replays exactly", "[sim][retry]") {
+TEST_CASE("a seed of webhooks replays exactly") {
     beckon::core::configure_logging(beckon::core::LogLevel::error, beckon::core::LogFormat::text);
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         const auto first = fingerprint_of_retry(seed, Clocks::right);

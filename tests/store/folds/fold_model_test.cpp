@@ -189,8 +189,7 @@ private:
 
 TEST_CASE(
     "any interleaving of puts, acks, tombstones, drains, months and crashes agrees with "
-    "plain maps",
-    "[store]") {
+    "plain maps") {
     const auto seed = GENERATE(range(0u, 30u));
     CAPTURE(seed);
     // Crashes in one half of the runs, jumps of the clock in the other: after both, compaction may

@@ -31,7 +31,7 @@ std::vector<core::Offset> offsets(const std::vector<PendingTombstone>& all) {
 
 }  // namespace
 
-TEST_CASE("a postponed ack is found until it is taken", "[store][fold]") {
+TEST_CASE("a postponed ack is found until it is taken") {
     PostponedAcks acks;
     acks.add(at(7, 1), core::Timestamp{});
     REQUIRE(acks.find(name_of(1)));
@@ -44,8 +44,7 @@ TEST_CASE("a postponed ack is found until it is taken", "[store][fold]") {
     CHECK(acks.size() == 0);
 }
 
-TEST_CASE("postponed acks stand among the pending tombstones of a table in their order",
-          "[store][fold]") {
+TEST_CASE("postponed acks stand among the pending tombstones of a table in their order") {
     PostponedAcks acks;
     acks.add(at(5, 1), {});
     acks.add(at(9, 2), {});
@@ -61,7 +60,7 @@ TEST_CASE("postponed acks stand among the pending tombstones of a table in their
     CHECK(merged({}, at(9, 2), 10).empty());
 }
 
-TEST_CASE("a postponed ack is due when the call before has seen it", "[store][fold]") {
+TEST_CASE("a postponed ack is due when the call before has seen it") {
     PostponedAcks acks;
     acks.add(at(5, 1), {});
     CHECK(acks.due(false).empty());

@@ -60,7 +60,7 @@ core::WriteStamp stamp(core::Epoch epoch, std::uint64_t seq) { return {epoch, se
 
 }  // namespace
 
-TEST_CASE("a client and its channels come back as they were recorded", "[store]") {
+TEST_CASE("a client and its channels come back as they were recorded") {
     Records r;
     core::ClientRecorded event;
     event.uaid = r.uaid;
@@ -87,7 +87,7 @@ TEST_CASE("a client and its channels come back as they were recorded", "[store]"
     CHECK_FALSE(r.part().client(uaid_of("client-2")));
 }
 
-TEST_CASE("of two records of a client the greater (epoch, seq) wins", "[store]") {
+TEST_CASE("of two records of a client the greater (epoch, seq) wins") {
     Records r;
     CHECK(r.put_client(stamp(2, 5), 50));
     r.maybe_commit();
@@ -100,7 +100,7 @@ TEST_CASE("of two records of a client the greater (epoch, seq) wins", "[store]")
     CHECK(r.part().client(r.uaid)->last_seen == at(70));
 }
 
-TEST_CASE("the same record again is no loser, and changes nothing", "[store]") {
+TEST_CASE("the same record again is no loser, and changes nothing") {
     Records r;
     r.put_client(stamp(2, 5), 50);
     r.put_channel("c1", stamp(2, 6), "aa");
@@ -111,7 +111,7 @@ TEST_CASE("the same record again is no loser, and changes nothing", "[store]") {
     CHECK(r.channels() == "c1");
 }
 
-TEST_CASE("a removed client stays removed, whatever a former home still writes", "[store]") {
+TEST_CASE("a removed client stays removed, whatever a former home still writes") {
     Records r;
     r.put_client(stamp(1, 1));
     r.put_channel("c1", stamp(1, 2));
@@ -127,7 +127,7 @@ TEST_CASE("a removed client stays removed, whatever a former home still writes",
     CHECK(r.channels().empty());  // what died stays dead
 }
 
-TEST_CASE("a removal that comes before its client is remembered too", "[store]") {
+TEST_CASE("a removal that comes before its client is remembered too") {
     Records r;
     CHECK(r.remove_client(stamp(2, 1)));
     CHECK(r.remove_channel("c1", stamp(2, 2)));
@@ -139,8 +139,7 @@ TEST_CASE("a removal that comes before its client is remembered too", "[store]")
     CHECK(r.channels() == "c1");
 }
 
-TEST_CASE("a channel that is newer than its client's removal lives when the client does",
-          "[store]") {
+TEST_CASE("a channel that is newer than its client's removal lives when the client does") {
     Records r;
     r.put_client(stamp(1, 1));
     r.put_channel("old", stamp(1, 2));
@@ -154,7 +153,7 @@ TEST_CASE("a channel that is newer than its client's removal lives when the clie
     CHECK(r.channels() == "new");
 }
 
-TEST_CASE("a channel may be read before its client, and is dead until then", "[store]") {
+TEST_CASE("a channel may be read before its client, and is dead until then") {
     Records r;
     CHECK(r.put_channel("c1", stamp(1, 1)));
     r.maybe_commit();
@@ -164,7 +163,7 @@ TEST_CASE("a channel may be read before its client, and is dead until then", "[s
     CHECK(r.channels() == "c1");
 }
 
-TEST_CASE("an unregistered channel stays so, until a newer record", "[store]") {
+TEST_CASE("an unregistered channel stays so, until a newer record") {
     Records r;
     r.put_client(stamp(1, 1));
     r.put_channel("c1", stamp(1, 2));
@@ -179,7 +178,7 @@ TEST_CASE("an unregistered channel stays so, until a newer record", "[store]") {
     CHECK(r.channels() == "c1 c2");
 }
 
-TEST_CASE("bridged records carry no stamp and fold in the order of the log", "[store]") {
+TEST_CASE("bridged records carry no stamp and fold in the order of the log") {
     Records r;
     r.put_client(std::nullopt, 1);
     r.put_channel("c1", std::nullopt);
@@ -196,8 +195,8 @@ TEST_CASE("bridged records carry no stamp and fold in the order of the log", "[s
 }
 
 // Verified to fail when put_channel() does not update the table of stale writes.
-TEST_CASE("a record that lost is remembered until a newer one, or the stored value again, is read",
-          "[store]") {
+TEST_CASE(
+    "a record that lost is remembered until a newer one, or the stored value again, is read") {
     Records r;
     const StaleWrite client{r.uaid, std::nullopt};
     const StaleWrite channel{r.uaid, channel_of("c1")};
@@ -224,8 +223,7 @@ TEST_CASE("a record that lost is remembered until a newer one, or the stored val
     CHECK(stale_writes().empty());
 }
 
-TEST_CASE("the channels that go with a client are stale writes until their tombstones are read",
-          "[store]") {
+TEST_CASE("the channels that go with a client are stale writes until their tombstones are read") {
     Records r;
     r.put_client(stamp(2, 1));
     r.put_channel("c1", stamp(2, 2));
@@ -240,7 +238,7 @@ TEST_CASE("the channels that go with a client are stale writes until their tombs
     CHECK(r.part().stale_writes_after(std::nullopt, 10).empty());
 }
 
-TEST_CASE("living clients are passed on a page at a time", "[store]") {
+TEST_CASE("living clients are passed on a page at a time") {
     Records r;
     r.put_client(stamp(2, 1), 7);
     REQUIRE(r.part().commit());
@@ -257,7 +255,7 @@ TEST_CASE("living clients are passed on a page at a time", "[store]") {
     CHECK(r.part().clients_after(std::nullopt, 10).clients.empty());
 }
 
-TEST_CASE("a page of clients ends after so many rows, though the clients were removed", "[store]") {
+TEST_CASE("a page of clients ends after so many rows, though the clients were removed") {
     Records r;
     for (int i = 0; i < 7; ++i) {
         r.uaid.bytes[15] = static_cast<std::uint8_t>(i);

@@ -31,7 +31,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a file in which a client was drained is marked for compaction", "[store]") {
+TEST_CASE("a file in which a client was drained is marked for compaction") {
     File file;
     file.add(1, 0, rocksdb::kEntryPut);
     for (int row = 0; row < kDrainedRows - 1; ++row) file.add(2, row, rocksdb::kEntryDelete);
@@ -42,7 +42,7 @@ TEST_CASE("a file in which a client was drained is marked for compaction", "[sto
     CHECK(file.marked());
 }
 
-TEST_CASE("acks of many clients mark no file", "[store]") {
+TEST_CASE("acks of many clients mark no file") {
     File file;
     for (int client = 0; client < 1'000; ++client) {
         for (int row = 0; row < 20; ++row) file.add(client, row, rocksdb::kEntryDelete);
@@ -50,7 +50,7 @@ TEST_CASE("acks of many clients mark no file", "[store]") {
     CHECK_FALSE(file.marked());
 }
 
-TEST_CASE("a client of which as much is there as was deleted marks no file", "[store]") {
+TEST_CASE("a client of which as much is there as was deleted marks no file") {
     File file;
     for (int row = 0; row < 3 * kDrainedRows; row += 2) {
         file.add(1, row, rocksdb::kEntryDelete);

@@ -63,8 +63,7 @@ struct Rows {
 
 }  // namespace
 
-TEST_CASE("compaction takes rows whose time is over by an hour of their partition's fold",
-          "[store]") {
+TEST_CASE("compaction takes rows whose time is over by an hour of their partition's fold") {
     using enum KeyRow::State;
     Rows r;
     r.put(1, "expired", pending, 100);
@@ -79,7 +78,7 @@ TEST_CASE("compaction takes rows whose time is over by an hour of their partitio
     CHECK(r.names() == "later behind");
 }
 
-TEST_CASE("fold times follow the log, also back, and begin anew with their partition", "[store]") {
+TEST_CASE("fold times follow the log, also back, and begin anew with their partition") {
     const core::SystemClock host;
     FoldTimes times{host};
     constexpr std::chrono::hours kMargin = core::kDestructionMargin;
@@ -92,7 +91,7 @@ TEST_CASE("fold times follow the log, also back, and begin anew with their parti
     CHECK(times.certainly_past(3) == core::Timestamp{} - kMargin);
 }
 
-TEST_CASE("compaction takes nothing that the host's clock does not know to be over", "[store]") {
+TEST_CASE("compaction takes nothing that the host's clock does not know to be over") {
     beckon::test::ManualClock host;
     const auto times = std::make_shared<FoldTimes>(host);
     const auto filter =
@@ -117,8 +116,7 @@ TEST_CASE("compaction takes nothing that the host's clock does not know to be ov
     CHECK_FALSE(taken());
 }
 
-TEST_CASE("a pending tombstone, a living client and a checkpoint are never taken by compaction",
-          "[store]") {
+TEST_CASE("a pending tombstone, a living client and a checkpoint are never taken by compaction") {
     Rows r;
     std::map<std::string, std::string> values;
     append_pending_tombstone(values["tombstone"], {.uaid = {}, .key = {}});

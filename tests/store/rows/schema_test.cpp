@@ -25,7 +25,7 @@ auto round_trip(const Row& row, Append append, Parse parse) {
 
 }  // namespace
 
-TEST_CASE("row keys sort by partition, client, Topic before others, offset", "[store]") {
+TEST_CASE("row keys sort by partition, client, Topic before others, offset") {
     const std::vector<std::string> sorted{
         std::string{message_row_key(0, uaid_of("z"), {false, 9}).view()},
         std::string{message_row_key(1, uaid_of("a"), {true, 2}).view()},
@@ -48,7 +48,7 @@ TEST_CASE("row keys sort by partition, client, Topic before others, offset", "[s
     }
 }
 
-TEST_CASE("every value comes back as it was written, and cut short not at all", "[store]") {
+TEST_CASE("every value comes back as it was written, and cut short not at all") {
     const auto seed = GENERATE(range(0u, 50u));
     CAPTURE(seed);
     std::mt19937 random{seed};
@@ -163,7 +163,7 @@ TEST_CASE("every value comes back as it was written, and cut short not at all", 
     }
 }
 
-TEST_CASE("a value of one form does not pass for another", "[store]") {
+TEST_CASE("a value of one form does not pass for another") {
     std::string bytes;
     append_checkpoint(bytes, {});
     CHECK_FALSE(parse_key_row(bytes));
@@ -173,7 +173,7 @@ TEST_CASE("a value of one form does not pass for another", "[store]") {
     CHECK_FALSE(parse_checkpoint(""));
 }
 
-TEST_CASE("months have names, an end, and numbers in a row", "[store]") {
+TEST_CASE("months have names, an end, and numbers in a row") {
     using namespace std::chrono;
     const auto at_date = [](year_month_day date) { return core::Timestamp{sys_days{date}}; };
     const Month november = month_of(at_date(2026y / November / 30));

@@ -49,7 +49,7 @@ constexpr std::uint32_t kDay = 86'400;
 
 }  // namespace
 
-TEST_CASE("a message lies in the family of the month in which it expires", "[store]") {
+TEST_CASE("a message lies in the family of the month in which it expires") {
     EdgeFixture f;
     const auto t = seconds_of(2026y / November / 20);
     f.put(t, "november", {.ttl_s = 5 * kDay});
@@ -64,7 +64,7 @@ TEST_CASE("a message lies in the family of the month in which it expires", "[sto
     CHECK(f.drain(t + 10) == "topic november december");
 }
 
-TEST_CASE("a month is dropped when both clocks are an hour past its end", "[store]") {
+TEST_CASE("a month is dropped when both clocks are an hour past its end") {
     EdgeFixture f;
     const auto t = seconds_of(2026y / November / 20);
     f.put(t, "november", {.ttl_s = 5 * kDay});
@@ -87,7 +87,7 @@ TEST_CASE("a month is dropped when both clocks are an hour past its end", "[stor
 
 // Both are steps of a drop that a crash may follow: nothing is done yet, or only the row is
 // written.
-TEST_CASE("a month whose drop fails half way is kept whole or gone at the next start", "[store]") {
+TEST_CASE("a month whose drop fails half way is kept whole or gone at the next start") {
     beckon::test::FaultyDisk disk;
     EdgeStoreOptions options;
     options.env = disk.env();
@@ -111,7 +111,7 @@ TEST_CASE("a month whose drop fails half way is kept whole or gone at the next s
     CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2026_12"});
 }
 
-TEST_CASE("months whose drop failed are dropped later, and one holds up no other", "[store]") {
+TEST_CASE("months whose drop failed are dropped later, and one holds up no other") {
     beckon::test::FaultyDisk disk;
     EdgeStoreOptions options;
     options.env = disk.env();
@@ -137,8 +137,7 @@ TEST_CASE("months whose drop failed are dropped later, and one holds up no other
     CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2026_12"});
 }
 
-TEST_CASE("a message that belongs to a month that is over goes with the oldest that is left",
-          "[store]") {
+TEST_CASE("a message that belongs to a month that is over goes with the oldest that is left") {
     EdgeFixture f;
     const auto t = seconds_of(2026y / November / 20);
     const auto now = date(2026y / December / 2);
@@ -164,7 +163,7 @@ TEST_CASE("a message that belongs to a month that is over goes with the oldest t
           std::vector<std::string>{"messages.2026_12", "messages.2027_02"});
 }
 
-TEST_CASE("rows that are left of a dropped month's messages do no harm", "[store]") {
+TEST_CASE("rows that are left of a dropped month's messages do no harm") {
     EdgeFixture f;
     const auto t = seconds_of(2026y / November / 20);
     const auto now = date(2026y / December / 2);
@@ -182,7 +181,7 @@ TEST_CASE("rows that are left of a dropped month's messages do no harm", "[store
     CHECK(f.pending_tombstones().empty());
 }
 
-TEST_CASE("without rotation there is one family, and nothing is dropped", "[store]") {
+TEST_CASE("without rotation there is one family, and nothing is dropped") {
     EdgeStoreOptions options;
     options.rotation = Rotation::off;
     EdgeFixture f{options};
@@ -197,7 +196,7 @@ TEST_CASE("without rotation there is one family, and nothing is dropped", "[stor
     CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.all"});
 }
 
-TEST_CASE("months come and go while other threads fold, read and commit", "[store]") {
+TEST_CASE("months come and go while other threads fold, read and commit") {
     EdgeFixture f;
     f.close();
     EdgeStoreOptions options = f.options();

@@ -22,7 +22,7 @@ struct Receipts : EdgeFixture {
 
 }  // namespace
 
-TEST_CASE("a receipt that replaces another leaves nothing of it behind", "[store][receipts]") {
+TEST_CASE("a receipt that replaces another leaves nothing of it behind") {
     Receipts store;
     const auto commits = GENERATE(0, 1, 2, 3);  // after which of the two
     store.put("m1", 10);
@@ -40,8 +40,7 @@ TEST_CASE("a receipt that replaces another leaves nothing of it behind", "[store
     CHECK_FALSE(store.part().receipt(key_of("m1")));
 }
 
-TEST_CASE("a receipt that comes after the end of the one before has its own expiry alone",
-          "[store][receipts]") {
+TEST_CASE("a receipt that comes after the end of the one before has its own expiry alone") {
     Receipts store;
     store.put("m1", 10);
     store.commit();

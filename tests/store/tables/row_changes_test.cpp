@@ -12,8 +12,7 @@ bool knows(const Rows& rows, int name) { return rows.find(name) != nullptr; }
 
 }  // namespace
 
-TEST_CASE("of the rows that were written a bounded number stays known, the newest ones",
-          "[store]") {
+TEST_CASE("of the rows that were written a bounded number stays known, the newest ones") {
     Rows rows;
     int known = 0;
     for (int i = 0; i < 10'000; ++i) {
@@ -35,7 +34,7 @@ TEST_CASE("of the rows that were written a bounded number stays known, the newes
     CHECK(known == 1'024);
 }
 
-TEST_CASE("a row that was written is known as it stands in the table", "[store]") {
+TEST_CASE("a row that was written is known as it stands in the table") {
     Rows rows;
     rows.put(1, 10, false);
     rows.put(2, 20, false);

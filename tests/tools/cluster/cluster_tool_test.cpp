@@ -56,7 +56,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("lag is what the home has not committed", "[cluster]") {
+TEST_CASE("lag is what the home has not committed") {
     World world;
     world.two_edges();
     const log::TopicPartition where{log::Topic::kNotifications, 0};
@@ -69,14 +69,14 @@ TEST_CASE("lag is what the home has not committed", "[cluster]") {
     CHECK_FALSE(view.partitions[1].lag);  // nobody else reports
 }
 
-TEST_CASE("a cluster that never was says so", "[cluster]") {
+TEST_CASE("a cluster that never was says so") {
     World world;
     CHECK(tools::cluster_table(world.view()) ==
           "No node of the role edge has ever run on this log.\n");
     CHECK_FALSE(tools::is_well(world.view()));
 }
 
-TEST_CASE("the table of a cluster has a row for each node and partition", "[cluster]") {
+TEST_CASE("the table of a cluster has a row for each node and partition") {
     World world;
     world.two_edges();
     CHECK(tools::cluster_table(world.view()) ==
@@ -92,7 +92,7 @@ TEST_CASE("the table of a cluster has a row for each node and partition", "[clus
           "1111111111111111 (ready)\n");
 }
 
-TEST_CASE("a hot partition is marked, with what to do", "[cluster]") {
+TEST_CASE("a hot partition is marked, with what to do") {
     World world;
     world.two_edges();
     const auto quiet = tools::cluster_table(world.view());

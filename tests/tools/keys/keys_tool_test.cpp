@@ -45,7 +45,7 @@ std::string converted(const std::string& input) {
 
 }  // namespace
 
-TEST_CASE("a key ring is made once, for its owner alone", "[keys]") {
+TEST_CASE("a key ring is made once, for its owner alone") {
     NewInstallation home;
     struct stat info {};
     REQUIRE(::stat(home.config.key_ring_file().c_str(), &info) == 0);
@@ -56,7 +56,7 @@ TEST_CASE("a key ring is made once, for its owner alone", "[keys]") {
     CHECK_THAT(home.quiet.output(), Contains(before));
 }
 
-TEST_CASE("a rotation lets old endpoints live", "[keys]") {
+TEST_CASE("a rotation lets old endpoints live") {
     NewInstallation home;
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};
@@ -81,7 +81,7 @@ TEST_CASE("a rotation lets old endpoints live", "[keys]") {
     }
 }
 
-TEST_CASE("a public key is converted from PEM to the raw point and back", "[keys]") {
+TEST_CASE("a public key is converted from PEM to the raw point and back") {
     const TempDir dir;
     const auto file = dir / "key.pem";
     const auto point_of = [&](const std::string& pem) {
@@ -95,7 +95,7 @@ TEST_CASE("a public key is converted from PEM to the raw point and back", "[keys
     CHECK(point_of(kPrivatePem) == kPoint);
 }
 
-TEST_CASE("a key of another curve than P-256 is refused", "[keys]") {
+TEST_CASE("a key of another curve than P-256 is refused") {
     const TempDir dir;
     const auto file = dir / "other.pem";
     // Made with `openssl ecparam -name secp384r1 -genkey -noout | openssl ec -pubout`.
@@ -110,7 +110,7 @@ TEST_CASE("a key of another curve than P-256 is refused", "[keys]") {
     CHECK_THROWS_WITH(keys_convert("BA" + std::string(85, 'A')), Contains("neither a PEM file"));
 }
 
-TEST_CASE("a ring is recognised after keys were added, and another ring is not", "[keys]") {
+TEST_CASE("a ring is recognised after keys were added, and another ring is not") {
     const auto ring = core::KeyRing::generate();
     const auto print = ring.fingerprint();
     CHECK(match(ring, print) == RingMatch::same);
@@ -122,8 +122,7 @@ TEST_CASE("a ring is recognised after keys were added, and another ring is not",
     CHECK(match(ring, rotated->fingerprint()) == RingMatch::other);  // a key is missing
 }
 
-TEST_CASE("a ring to which old keys were added again is recognised, one without a key is not",
-          "[keys]") {
+TEST_CASE("a ring to which old keys were added again is recognised, one without a key is not") {
     using core::KeyRing;
     auto keys = KeyRing::generate().keys();
     while (keys.size() < 5) {
@@ -148,8 +147,7 @@ TEST_CASE("a ring to which old keys were added again is recognised, one without 
     CHECK(match(with({0, 1}), of(with({0, 1, 2}))) == RingMatch::other);
 }
 
-TEST_CASE("no ring is made beside a log whose own ring is missing, unless an option says so",
-          "[keys]") {
+TEST_CASE("no ring is made beside a log whose own ring is missing, unless an option says so") {
     NewInstallation home;
     const auto lost = home.ring().fingerprint();
     keys_publish(home.config, false);
@@ -170,8 +168,8 @@ TEST_CASE("no ring is made beside a log whose own ring is missing, unless an opt
     CHECK(Installation{home.config}.control().keyring_fingerprint == home.ring().fingerprint());
 }
 
-TEST_CASE("an empty log beside a key ring is taken for a missing volume, unless an option says so",
-          "[keys]") {
+TEST_CASE(
+    "an empty log beside a key ring is taken for a missing volume, unless an option says so") {
     const TempDir dir;
     const Quiet quiet;
     Config config;
@@ -182,7 +180,7 @@ TEST_CASE("an empty log beside a key ring is taken for a missing volume, unless 
     CHECK(find_key_ring(config, true)->fingerprint() == made->fingerprint());
 }
 
-TEST_CASE("a rotation beside a running standalone is published by its next start", "[keys]") {
+TEST_CASE("a rotation beside a running standalone is published by its next start") {
     NewInstallation home;
     keys_publish(home.config, false);
     const auto before = home.ring().fingerprint();
@@ -199,7 +197,7 @@ TEST_CASE("a rotation beside a running standalone is published by its next start
     CHECK(control.keyring_fingerprint == ring.fingerprint());
 }
 
-TEST_CASE("a second rotation waits until the first one is published", "[keys]") {
+TEST_CASE("a second rotation waits until the first one is published") {
     NewInstallation home;
     keys_publish(home.config, false);
     CHECK(keys_rotate(home.config) == 0);
@@ -210,7 +208,7 @@ TEST_CASE("a second rotation waits until the first one is published", "[keys]") 
     CHECK(keys_rotate(home.config) == 0);
 }
 
-TEST_CASE("a key that was added encrypts once the log names its ring", "[keys]") {
+TEST_CASE("a key that was added encrypts once the log names its ring") {
     const core::SystemClock clock;
     const auto log = log::make_memory_log({.partitions = 4, .clock = &clock});
     const auto before = core::KeyRing::generate();
@@ -226,7 +224,7 @@ TEST_CASE("a key that was added encrypts once the log names its ring", "[keys]")
     CHECK(ring.sealing().id == 1);
 }
 
-TEST_CASE("keys rotate refuses a ring that is not the log's, and leaves it as it is", "[keys]") {
+TEST_CASE("keys rotate refuses a ring that is not the log's, and leaves it as it is") {
     NewInstallation home;
     keys_publish(home.config, false);
     const auto other = core::KeyRing::generate();
@@ -235,7 +233,7 @@ TEST_CASE("keys rotate refuses a ring that is not the log's, and leaves it as it
     CHECK(home.ring().fingerprint() == other.fingerprint());
 }
 
-TEST_CASE("the first role publishes the fingerprint, and the next one is held to it", "[keys]") {
+TEST_CASE("the first role publishes the fingerprint, and the next one is held to it") {
     const core::SystemClock clock;
     const auto log = log::make_memory_log({.partitions = 4, .clock = &clock});
     log::Control control{.log_id = "a",
@@ -254,7 +252,7 @@ TEST_CASE("the first role publishes the fingerprint, and the next one is held to
                       Contains("this log names " + first.fingerprint()));
 }
 
-TEST_CASE("a ring that is older than the topics is not published unasked", "[keys]") {
+TEST_CASE("a ring that is older than the topics is not published unasked") {
     const core::SystemClock clock;
     const auto log = log::make_memory_log({.partitions = 4, .clock = &clock});
     log::Control control{.log_id = "a",
@@ -267,7 +265,7 @@ TEST_CASE("a ring that is older than the topics is not published unasked", "[key
                       Contains("later than the key ring") && Contains("beckon keys publish"));
 }
 
-TEST_CASE("a ring file is replaced behind its symbolic link and keeps its mode", "[keys]") {
+TEST_CASE("a ring file is replaced behind its symbolic link and keeps its mode") {
     const TempDir dir;
     const auto real = dir / "real.json";
     const auto link = dir / "keys.json";
@@ -285,7 +283,7 @@ TEST_CASE("a ring file is replaced behind its symbolic link and keeps its mode",
     CHECK(core::KeyRing::load(link, core::KeyRing::Access::group)->keys().size() == 2);
 }
 
-TEST_CASE("keys vapid makes a pair once, in the forms that pages and libraries want", "[keys]") {
+TEST_CASE("keys vapid makes a pair once, in the forms that pages and libraries want") {
     const TempDir dir;
     const Quiet quiet;
     CHECK(keys_vapid(dir / "vapid.json", {}) == 0);

@@ -43,7 +43,7 @@ std::string waiting(const tools::EdgePage& edge) {
 
 }  // namespace
 
-TEST_CASE("beckon message prints the names of a message and its client in log lines", "[cli]") {
+TEST_CASE("beckon message prints the names of a message and its client in log lines") {
     const test::TempDir directory;
     app::Config config;
     config.key_ring = directory / "keys.json";
@@ -73,7 +73,7 @@ TEST_CASE("beckon message prints the names of a message and its client in log li
     CHECK_THROWS_AS(tools::run_message(config, nonsense, out), app::StartupError);
 }
 
-TEST_CASE("beckon message shows the state of a waiting message at its edge", "[cli]") {
+TEST_CASE("beckon message shows the state of a waiting message at its edge") {
     CHECK(waiting({.page = {{"connected", true}, {"sent", 1'700'000'001'500}}}) ==
           kFirstLines +
               "sent      2023-11-14T22:13:21.500Z, and the client has not answered yet\n");
@@ -92,7 +92,7 @@ TEST_CASE("beckon message shows the state of a waiting message at its edge", "[c
           kFirstLines + "sent      not known: nobody answers\n");
 }
 
-TEST_CASE("beckon message says when a message ended, and when a tracked one was sent", "[cli]") {
+TEST_CASE("beckon message says when a message ended, and when a tracked one was sent") {
     using inspect::TraceOutcome;
     const auto end = "finished  2023-11-14T22:13:21.500Z\n";
     CHECK(tools::message_text(trace(TraceOutcome::finished, {step(kLater, "finished")}),

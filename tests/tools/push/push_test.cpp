@@ -55,7 +55,7 @@ int quietly(int (*tool)(const tools::PushOptions&), const tools::PushOptions& op
 
 }  // namespace
 
-TEST_CASE("the demo shows every step and succeeds", "[demo]") {
+TEST_CASE("the demo shows every step and succeeds") {
     const bool tls = GENERATE(false, true);
     const FakePushServer server{{.tls = tls}};
     CapturedOutput output;
@@ -68,7 +68,7 @@ TEST_CASE("the demo shows every step and succeeds", "[demo]") {
     CHECK(server.unacknowledged() == 0);
 }
 
-TEST_CASE("the demo as JSON is one object with all steps", "[demo]") {
+TEST_CASE("the demo as JSON is one object with all steps") {
     const FakePushServer server;
     auto options = demo_at(server);
     options.json = true;
@@ -79,7 +79,7 @@ TEST_CASE("the demo as JSON is one object with all steps", "[demo]") {
     CHECK(report["steps"].size() == 14);
 }
 
-TEST_CASE("the demo fails when a POST is refused, or a frame does not come", "[demo]") {
+TEST_CASE("the demo fails when a POST is refused, or a frame does not come") {
     FakePushServer server;
     auto options = demo_at(server);
     options.timeout = 50ms;
@@ -97,7 +97,7 @@ TEST_CASE("the demo fails when a POST is refused, or a frame does not come", "[d
     }
 }
 
-TEST_CASE("listen prints the subscription, then each message, and stops after count", "[listen]") {
+TEST_CASE("listen prints the subscription, then each message, and stops after count") {
     const test::TempDir dir;
     FakePushServer server;
     tools::ListenOptions options;
@@ -120,7 +120,7 @@ TEST_CASE("listen prints the subscription, then each message, and stops after co
     CHECK(output.out() == first + "ahoy\n");
 }
 
-TEST_CASE("push reads the state that listen writes", "[push]") {
+TEST_CASE("push reads the state that listen writes") {
     const test::TempDir dir;
     FakePushServer server;
     tools::ListenOptions listen;
@@ -138,7 +138,7 @@ TEST_CASE("push reads the state that listen writes", "[push]") {
     CHECK(server.unacknowledged() == 1);
 }
 
-TEST_CASE("a second listen with the same state says so and ends", "[listen]") {
+TEST_CASE("a second listen with the same state says so and ends") {
     const test::TempDir dir;
     FakePushServer server;
     tools::ListenOptions options;
@@ -165,7 +165,7 @@ TEST_CASE("a second listen with the same state says so and ends", "[listen]") {
     CHECK(first.get() == 0);
 }
 
-TEST_CASE("a certificate that is not trusted names the options that help", "[push]") {
+TEST_CASE("a certificate that is not trusted names the options that help") {
     const FakePushServer server{{.tls = true}};
     CapturedOutput output;
     auto demo = demo_at(server);
@@ -174,7 +174,7 @@ TEST_CASE("a certificate that is not trusted names the options that help", "[pus
     CHECK_THAT(output.finish(), Catch::Contains("--ca-file") && Catch::Contains("--insecure"));
 }
 
-TEST_CASE("listen with JSON prints each event as a line", "[listen]") {
+TEST_CASE("listen with JSON prints each event as a line") {
     const test::TempDir dir;
     FakePushServer server;
     tools::ListenOptions options;
@@ -193,7 +193,7 @@ TEST_CASE("listen with JSON prints each event as a line", "[listen]") {
     CHECK(json::parse(line)["subscription"]["keys"].contains("p256dh"));
 }
 
-TEST_CASE("listen does not mix up servers, keys and files", "[listen]") {
+TEST_CASE("listen does not mix up servers, keys and files") {
     const test::TempDir dir;
     CapturedOutput output;
     tools::ListenOptions options;
@@ -209,7 +209,7 @@ TEST_CASE("listen does not mix up servers, keys and files", "[listen]") {
     CHECK_THAT(output.finish(), Catch::Contains("belongs to the server ws://other:8080/"));
 }
 
-TEST_CASE("push says what an answer means, and its exit code follows", "[push]") {
+TEST_CASE("push says what an answer means, and its exit code follows") {
     FakePushServer server;
     const auto to = subscribe(server);
     CapturedOutput output;
@@ -222,7 +222,7 @@ TEST_CASE("push says what an answer means, and its exit code follows", "[push]")
     CHECK_THAT(again.finish(), Catch::Contains("410: the subscription is gone"));
 }
 
-TEST_CASE("push makes a key file on demand and signs with it", "[push]") {
+TEST_CASE("push makes a key file on demand and signs with it") {
     const test::TempDir dir;
     FakePushServer server;
     auto options = push_to(subscribe(server));
@@ -232,7 +232,7 @@ TEST_CASE("push makes a key file on demand and signs with it", "[push]") {
     CHECK(server.requests().back().headers.at("authorization").starts_with("vapid t="));
 }
 
-TEST_CASE("push reads a file, a URL, and takes a message back", "[push]") {
+TEST_CASE("push reads a file, a URL, and takes a message back") {
     const test::TempDir dir;
     FakePushServer server;
     const auto to = subscribe(server);
@@ -253,7 +253,7 @@ TEST_CASE("push reads a file, a URL, and takes a message back", "[push]") {
     CHECK(server.unacknowledged() == 1);
 }
 
-TEST_CASE("push refuses wrong options and says what is allowed", "[push]") {
+TEST_CASE("push refuses wrong options and says what is allowed") {
     FakePushServer server;
     auto options = push_to(subscribe(server));
     std::string expected;

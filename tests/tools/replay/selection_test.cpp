@@ -73,7 +73,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("records are chosen by client, channel and message", "[replay]") {
+TEST_CASE("records are chosen by client, channel and message") {
     World world;
     const auto first = world.put(kClient, world.channel);
     const auto second = world.put(kClient, world.another);
@@ -87,7 +87,7 @@ TEST_CASE("records are chosen by client, channel and message", "[replay]") {
     CHECK(world.show({.client = kClient, .channel = world.channel}).shown == 2);
 }
 
-TEST_CASE("the records of a channel are its registration, its messages and its end", "[replay]") {
+TEST_CASE("the records of a channel are its registration, its messages and its end") {
     World world;
     world.subscribe(core::ChannelRecorded{.uaid = kClient, .channel = world.channel});
     world.subscribe(core::ChannelRecorded{.uaid = kClient, .channel = world.another});
@@ -101,7 +101,7 @@ TEST_CASE("the records of a channel are its registration, its messages and its e
     CHECK(world.show(both).shown == 4);
 }
 
-TEST_CASE("records are chosen by time and offset", "[replay]") {
+TEST_CASE("records are chosen by time and offset") {
     World world;
     for (int i = 0; i < 10; ++i) world.put(kClient, world.channel);
     const auto partition = core::partition_of(kClient, kPartitions);
@@ -112,7 +112,7 @@ TEST_CASE("records are chosen by time and offset", "[replay]") {
     CHECK(world.show({}, 4).shown == 4);
 }
 
-TEST_CASE("records are counted by type", "[replay]") {
+TEST_CASE("records are counted by type") {
     World world;
     world.finish(kClient, world.put(kClient, world.channel));
     const auto counts = world.show({});
@@ -124,7 +124,7 @@ TEST_CASE("records are counted by type", "[replay]") {
     CHECK_THAT(tools::counts_json(counts), Catch::StartsWith(R"({"read":2,"shown":2,)"));
 }
 
-TEST_CASE("a record is one line of JSON, whatever its bytes", "[replay]") {
+TEST_CASE("a record is one line of JSON, whatever its bytes") {
     const std::vector<core::HeaderView> headers{{"ce_type", "a\"b\\c\n\x01\xff"}};
     core::RecordView record;
     record.offset = 7;

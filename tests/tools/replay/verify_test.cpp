@@ -79,7 +79,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a store that folded the log agrees with it, however far it has come", "[verify]") {
+TEST_CASE("a store that folded the log agrees with it, however far it has come") {
     World world;
     const auto first = world.message("one");
     world.write(first);
@@ -90,7 +90,7 @@ TEST_CASE("a store that folded the log agrees with it, however far it has come",
     CHECK(found.differences.empty());
 }
 
-TEST_CASE("the progress of a verification counts the records of the log up to all", "[verify]") {
+TEST_CASE("the progress of a verification counts the records of the log up to all") {
     World world;
     const auto first = world.message("the first");
     world.write(first);
@@ -112,7 +112,7 @@ TEST_CASE("the progress of a verification counts the records of the log up to al
     CHECK(passed.back() == 10);
 }
 
-TEST_CASE("rows that only the store has, or only the log, are named", "[verify]") {
+TEST_CASE("rows that only the store has, or only the log, are named") {
     World world;
     const auto real = world.message("in the log");
     world.write(real);
@@ -128,8 +128,7 @@ TEST_CASE("rows that only the store has, or only the log, are named", "[verify]"
                Catch::Contains("\"agree\":false") && Catch::Contains("the store lacks it"));
 }
 
-TEST_CASE("a store agrees though its home knows more of a deleted message than the log",
-          "[verify]") {
+TEST_CASE("a store agrees though its home knows more of a deleted message than the log") {
     World world;
     auto event = world.accepted("body");
     if (GENERATE(false, true)) event.reliability_id = "id-1";  // it is tracked
@@ -149,7 +148,7 @@ TEST_CASE("a store agrees though its home knows more of a deleted message than t
     CHECK(found.differences.empty());
 }
 
-TEST_CASE("a copy is read as its store is laid out", "[verify]") {
+TEST_CASE("a copy is read as its store is laid out") {
     const auto rotation =
         GENERATE(store::Rotation::monthly, store::Rotation::daily, store::Rotation::off);
     const test::TempDir directory;
@@ -172,14 +171,14 @@ TEST_CASE("a copy is read as its store is laid out", "[verify]") {
     CHECK((*copy)->partition().client(uaid).has_value());
 }
 
-TEST_CASE("a copy that is not of an edge's store is refused", "[verify]") {
+TEST_CASE("a copy that is not of an edge's store is refused") {
     const test::TempDir directory;
     const auto copy = inspect::ScratchStore::copy_of(directory.path(), "a log");
     REQUIRE_FALSE(copy);
     CHECK_THAT(copy.error().message, Catch::Contains("store "));
 }
 
-TEST_CASE("only the first differences are listed, and all are counted", "[verify]") {
+TEST_CASE("only the first differences are listed, and all are counted") {
     World world;
     const auto real = world.message("in the log");
     world.write(real);

@@ -78,7 +78,7 @@ std::vector<std::string> all_of(log::EventLog& log) {
 
 }  // namespace
 
-TEST_CASE("a log is the same from outside of its process", "[running_log]") {
+TEST_CASE("a log is the same from outside of its process") {
     Running running;
     running.publish(2'000);
     const auto outside = running.from_outside(running.keys);
@@ -89,13 +89,13 @@ TEST_CASE("a log is the same from outside of its process", "[running_log]") {
     CHECK(records == all_of(*running.log));
 }
 
-TEST_CASE("records that do not fit into one batch come in several", "[running_log]") {
+TEST_CASE("records that do not fit into one batch come in several") {
     Running running;
     running.publish(30, 400'000);  // 12 MB
     CHECK(all_of(*running.from_outside(running.keys)).size() == 30);
 }
 
-TEST_CASE("times and committed offsets are asked from outside too", "[running_log]") {
+TEST_CASE("times and committed offsets are asked from outside too") {
     Running running;
     running.publish(100);
     bool done = false;
@@ -113,7 +113,7 @@ TEST_CASE("times and committed offsets are asked from outside too", "[running_lo
     CHECK(*end == 100);
 }
 
-TEST_CASE("only a caller with the key ring reads the log", "[running_log]") {
+TEST_CASE("only a caller with the key ring reads the log") {
     Running running;
     running.publish(1);
     const auto unknown = running.from_outside(core::KeyRing::generate());
@@ -122,7 +122,7 @@ TEST_CASE("only a caller with the key ring reads the log", "[running_log]") {
     CHECK(ends.error().fault == core::Fault::unauthorized);
 }
 
-TEST_CASE("an error of the log is passed on as it is", "[running_log]") {
+TEST_CASE("an error of the log is passed on as it is") {
     Running running;
     const auto outside = running.from_outside(running.keys);
     const auto none = log::ends_of(*outside, {log::Topic::kNotifications, 77}, kTimeout);
@@ -135,8 +135,8 @@ TEST_CASE("an error of the log is passed on as it is", "[running_log]") {
 }
 
 TEST_CASE(
-    "a tool writes rules about senders through the process that holds the log, and no other record",
-    "[running_log]") {
+    "a tool writes rules about senders through the process that holds the log, and no other "
+    "record") {
     Running running;
     REQUIRE(log::write_control(
         *running.log,
@@ -162,7 +162,7 @@ TEST_CASE(
     CHECK(log::read_control(*running.log, kTimeout)->log_id == "a");
 }
 
-TEST_CASE("no more senders are blocked than each endpoint has in memory", "[running_log]") {
+TEST_CASE("no more senders are blocked than each endpoint has in memory") {
     Running running;
     log::BlockingExecutor executor;
     const auto publisher = running.log->open_publisher(executor);

@@ -37,7 +37,7 @@ const std::string kWebpush =
 
 }  // namespace
 
-TEST_CASE("users of autopush in Redis become lines of an import", "[move]") {
+TEST_CASE("users of autopush in Redis become lines of an import") {
     const auto done = convert(
         DumpForm::redis,
         R"({"user":"{\"uaid\":\"0f1e2d3c4b5a49788796a5b4c3d2e1f0\",\"connected_at\":1780000000000,)"
@@ -59,7 +59,7 @@ TEST_CASE("users of autopush in Redis become lines of an import", "[move]") {
     CHECK(done.counts.others == 1);
 }
 
-TEST_CASE("a channel that autopush lists twice is one channel", "[move]") {
+TEST_CASE("a channel that autopush lists twice is one channel") {
     // (as autopush-rs 1.83.1 wrote it, and redis-cli 7 printed it)
     const auto done = convert(
         DumpForm::redis,
@@ -74,7 +74,7 @@ TEST_CASE("a channel that autopush lists twice is one channel", "[move]") {
     CHECK(client->channels.size() == 2);
 }
 
-TEST_CASE("users of autopush in Bigtable become lines of an import", "[move]") {
+TEST_CASE("users of autopush in Bigtable become lines of an import") {
     const auto done =
         convert(DumpForm::bigtable,
                 "----------------------------------------\n"
@@ -107,7 +107,7 @@ TEST_CASE("users of autopush in Bigtable become lines of an import", "[move]") {
     CHECK(done.refused.empty());
 }
 
-TEST_CASE("a value that Go has not quoted is refused", "[move]") {
+TEST_CASE("a value that Go has not quoted is refused") {
     CHECK(unquoted("\"a\\n\\x00\\u00e9\\\\\"") == std::string("a\n\0\xc3\xa9\\", 6));
     for (const auto* wrong : {"", "a", "\"", "\"\\\"", "\"\\q\"", "\"\\x1\"", "\"\\u12\""}) {
         CAPTURE(wrong);
@@ -121,7 +121,7 @@ TEST_CASE("a value that Go has not quoted is refused", "[move]") {
     CHECK_THAT(done.refused[0], Catch::StartsWith("1: a row with a value that is not quoted"));
 }
 
-TEST_CASE("a dump that is nested without end is refused, with its line", "[move]") {
+TEST_CASE("a dump that is nested without end is refused, with its line") {
     const auto deep = R"({"a":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
     const auto redis =
         convert(DumpForm::redis, "\n" + (R"({"user":{"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0",)"
@@ -143,7 +143,7 @@ TEST_CASE("a dump that is nested without end is refused, with its line", "[move]
     CHECK_THAT(table.refused[0], Catch::StartsWith("2: "));
 }
 
-TEST_CASE("a value without a column of its own row belongs to no row", "[move]") {
+TEST_CASE("a value without a column of its own row belongs to no row") {
     const auto done = convert(DumpForm::bigtable,
                               "0f1e2d3c4b5a49788796a5b4c3d2e1f0\n  router:router_type @ x\n"
                               "    \"webpush\"\n5b2e1c7d8f904a3bb6d1e0f2a3c4b5d6\n    \"fcm\"\n");

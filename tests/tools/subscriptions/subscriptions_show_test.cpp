@@ -39,7 +39,7 @@ ClientState client_with(std::size_t messages) {
 
 }  // namespace
 
-TEST_CASE("a client is shown with its channels and waiting messages", "[cli]") {
+TEST_CASE("a client is shown with its channels and waiting messages") {
     const auto text = state_text(kUaid, kChannel, client_with(1));
     CHECK_THAT(text, Contains("last seen at 2026-09-21T"));
     CHECK_THAT(text, Contains("channel 11112222-3333-4444-5555-666677778888") &&
@@ -48,20 +48,20 @@ TEST_CASE("a client is shown with its channels and waiting messages", "[cli]") {
     CHECK_THAT(text, !Contains(core::to_hex(kUaid)));  // the UAID is a credential
 }
 
-TEST_CASE("of many messages the first are shown, and the rest counted", "[cli]") {
+TEST_CASE("of many messages the first are shown, and the rest counted") {
     const auto text = state_text(kUaid, std::nullopt, client_with(23));
     CHECK_THAT(text, Contains("23 messages wait for it") && Contains("and 3 more"));
     CHECK_THAT(state_text(kUaid, std::nullopt, client_with(0)), Contains("Nothing waits for it."));
 }
 
-TEST_CASE("a channel that is gone, and a client that is unknown, are shown as such", "[cli]") {
+TEST_CASE("a channel that is gone, and a client that is unknown, are shown as such") {
     const core::ChannelId other{};
     CHECK_THAT(state_text(kUaid, other, client_with(0)),
                Contains("is not among them: senders get 410 for it"));
     CHECK_THAT(state_text(kUaid, kChannel, {}), Contains("has no such client"));
 }
 
-TEST_CASE("a client's connection is shown as its edge knows it", "[cli]") {
+TEST_CASE("a client's connection is shown as its edge knows it") {
     using nlohmann::json;
     const json discarded = json::value_t::discarded;
     CHECK(connection_text(discarded, "no process answers") ==
@@ -81,7 +81,7 @@ TEST_CASE("a client's connection is shown as its edge knows it", "[cli]") {
                Contains("has not answered 2 messages that were sent, the first at 2026-09-21T"));
 }
 
-TEST_CASE("a text that names no client is refused before the log is asked", "[cli]") {
+TEST_CASE("a text that names no client is refused before the log is asked") {
     const test::NewInstallation home;
     CHECK_THROWS_WITH(subscriptions_show(home.config, "nobody", false),
                       Contains("neither a UAID (32 hex digits"));

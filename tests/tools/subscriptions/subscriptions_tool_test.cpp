@@ -58,8 +58,7 @@ void publish(const NewInstallation& home, const core::Record& record,
 
 }  // namespace
 
-TEST_CASE("imported keys come before the ring's own, and a second import changes nothing",
-          "[move]") {
+TEST_CASE("imported keys come before the ring's own, and a second import changes nothing") {
     NewInstallation home;
     const auto own = home.ring();
     keys_import(home.config, {.crypto_keys = "[" + kFernetA + "]", .auth_keys = "[\"one\", two]"});
@@ -74,7 +73,7 @@ TEST_CASE("imported keys come before the ring's own, and a second import changes
     CHECK_THAT(home.quiet.output(), !Contains(kFernetA));
 }
 
-TEST_CASE("malformed keys change nothing and are not shown", "[move]") {
+TEST_CASE("malformed keys change nothing and are not shown") {
     NewInstallation home;
     const auto before = home.ring().fingerprint();
     CHECK_THROWS_WITH(keys_import(home.config, {}), Contains("--crypto-keys"));
@@ -85,7 +84,7 @@ TEST_CASE("malformed keys change nothing and are not shown", "[move]") {
     CHECK(home.ring().fingerprint() == before);
 }
 
-TEST_CASE("imported clients stand in the log with their channels", "[move]") {
+TEST_CASE("imported clients stand in the log with their channels") {
     NewInstallation home;
     const auto seen = std::chrono::floor<std::chrono::seconds>(core::SystemClock{}.wall()) -
                       std::chrono::hours{24};
@@ -110,7 +109,7 @@ TEST_CASE("imported clients stand in the log with their channels", "[move]") {
     CHECK(records[1] == core::encode(channel));
 }
 
-TEST_CASE("a second import changes nothing, and says so; a new channel is completed", "[move]") {
+TEST_CASE("a second import changes nothing, and says so; a new channel is completed") {
     NewInstallation home;
     REQUIRE(import_clients(home, kClient) == 0);
     REQUIRE(import_clients(home, kClient) == 0);
@@ -125,15 +124,14 @@ TEST_CASE("a second import changes nothing, and says so; a new channel is comple
                Contains("had been there without these channels: 1 clients with 1 channels"));
 }
 
-TEST_CASE("a dry run writes nothing and says what an import would do", "[move]") {
+TEST_CASE("a dry run writes nothing and says what an import would do") {
     NewInstallation home;
     CHECK(import_clients(home, kClient, {.dry_run = true}) == 0);
     CHECK(home.subscriptions_of(kUaid).empty());
     CHECK_THAT(home.quiet.output(), Contains("would import 1 clients with 1 channels"));
 }
 
-TEST_CASE("clients that their home would remove are left out, unless they count as seen now",
-          "[move]") {
+TEST_CASE("clients that their home would remove are left out, unless they count as seen now") {
     NewInstallation home;
     const auto old =
         R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],"last_seen":1700000000})";
@@ -144,7 +142,7 @@ TEST_CASE("clients that their home would remove are left out, unless they count 
     CHECK(home.subscriptions_of(kUaid).size() == 1);
 }
 
-TEST_CASE("a client that was removed comes back by an import, above its removal", "[move]") {
+TEST_CASE("a client that was removed comes back by an import, above its removal") {
     NewInstallation home;
     REQUIRE(import_clients(home, kClient) == 0);
     publish(home,
@@ -162,7 +160,7 @@ TEST_CASE("a client that was removed comes back by an import, above its removal"
     CHECK(header_of(records[5], core::header::kSeq) == "10");
 }
 
-TEST_CASE("a client that was seen in the future counts as seen now", "[move]") {
+TEST_CASE("a client that was seen in the future counts as seen now") {
     NewInstallation home;
     CHECK(import_clients(home, R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],)"
                                R"("last_seen":4294967295})") == 0);
@@ -171,7 +169,7 @@ TEST_CASE("a client that was seen in the future counts as seen now", "[move]") {
     CHECK_THAT(*records[0].value, !Contains("4294967295000"));
 }
 
-TEST_CASE("a bridged client keeps its token", "[move]") {
+TEST_CASE("a bridged client keeps its token") {
     NewInstallation home;
     CHECK(import_clients(home,
                          R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],)"
@@ -182,7 +180,7 @@ TEST_CASE("a bridged client keeps its token", "[move]") {
     CHECK_THAT(*records[0].value, Contains(R"("router_type":"fcm")"));
 }
 
-TEST_CASE("a line that is no client is named, and all others are imported", "[move]") {
+TEST_CASE("a line that is no client is named, and all others are imported") {
     const std::string good = R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[]})";
     const std::vector<std::pair<std::string, std::string>> rows{
         {"nonsense", "not a JSON object"},
@@ -239,7 +237,7 @@ std::string exported(const NewInstallation& home, bool messages = false) {
 
 }  // namespace
 
-TEST_CASE("an export is imported as it is, and exported again as it was", "[move]") {
+TEST_CASE("an export is imported as it is, and exported again as it was") {
     NewInstallation home;
     const std::string hash(64, 'c');
     const auto now =
@@ -269,7 +267,7 @@ TEST_CASE("an export is imported as it is, and exported again as it was", "[move
     CHECK(exported(other) == first);
 }
 
-TEST_CASE("an export leaves removed clients out, and has what waits on request", "[move]") {
+TEST_CASE("an export leaves removed clients out, and has what waits on request") {
     NewInstallation home;
     REQUIRE(import_clients(home, kClient) == kDone);
     core::NotificationAccepted put;
@@ -292,7 +290,7 @@ TEST_CASE("an export leaves removed clients out, and has what waits on request",
     CHECK(exported(home, true).empty());
 }
 
-TEST_CASE("a VAPID key of a line is 64 hex digits for one of its channels", "[move]") {
+TEST_CASE("a VAPID key of a line is 64 hex digits for one of its channels") {
     NewInstallation home;
     for (const auto* keys : {"[]", R"({"x":"y"})", R"({"11112222333344445555666677778888":1})",
                              R"({"11112222333344445555666677778888":"ab"})"}) {
@@ -304,7 +302,7 @@ TEST_CASE("a VAPID key of a line is 64 hex digits for one of its channels", "[mo
     CHECK_THAT(home.quiet.errors(), Contains("vapid_sha256 must"));
 }
 
-TEST_CASE("what the log has of a client is counted until tombstones alone are left", "[erase]") {
+TEST_CASE("what the log has of a client is counted until tombstones alone are left") {
     NewInstallation home;
     REQUIRE(import_clients(home, kClient) == kDone);
     const auto left = [&] {
@@ -327,7 +325,7 @@ TEST_CASE("what the log has of a client is counted until tombstones alone are le
     CHECK(left().dead_tokens == 1);
 }
 
-TEST_CASE("a client is not removed without --yes, nor without its home", "[erase]") {
+TEST_CASE("a client is not removed without --yes, nor without its home") {
     NewInstallation home;
     CHECK(subscriptions_remove(home.config, core::to_hex(kUaid), false) == kNothingFound);
     REQUIRE(import_clients(home, kClient) == kDone);

@@ -92,7 +92,7 @@ struct Copy {
 
 }  // namespace
 
-TEST_CASE("a copy of the log is refused until it is adopted", "[topics][adopt]") {
+TEST_CASE("a copy of the log is refused until it is adopted") {
     Copy copy;
     CHECK(copy.before.cluster == "cluster-a");
     const auto refused = log::check_cluster(copy.admin, copy.before.cluster);
@@ -114,7 +114,7 @@ TEST_CASE("a copy of the log is refused until it is adopted", "[topics][adopt]")
     CHECK(tools::create_topics(copy.admin, *copy.log, copy.options, copy.out));
 }
 
-TEST_CASE("deliveries of a copy go on where the group was", "[topics][adopt]") {
+TEST_CASE("deliveries of a copy go on where the group was") {
     Copy copy;
     copy.commit({Topic::kEvents, 3}, 8);
     copy.commit({Topic::retry(0), 3}, 6);
@@ -129,8 +129,7 @@ TEST_CASE("deliveries of a copy go on where the group was", "[topics][adopt]") {
                                    Catch::Contains("retry.0: 4 records are taken again at most\n"));
 }
 
-TEST_CASE("without the group's offsets everything that the copy holds is taken again",
-          "[topics][adopt]") {
+TEST_CASE("without the group's offsets everything that the copy holds is taken again") {
     Copy copy;
     REQUIRE(copy.adopt());
     CHECK(copy.newest().events_next == 0);
@@ -140,15 +139,14 @@ TEST_CASE("without the group's offsets everything that the copy holds is taken a
                                "their beginning, since the copy has no offset of the group retry"));
 }
 
-TEST_CASE("adopt passes over no record that the copy has", "[topics][adopt]") {
+TEST_CASE("adopt passes over no record that the copy has") {
     Copy copy;
     copy.commit({Topic::kEvents, 3}, 90'000);  // not translated
     REQUIRE(copy.adopt());
     CHECK(copy.newest().events_next == 10);
 }
 
-TEST_CASE("adopt changes nothing where the log was made, with --dry-run, or without a copy",
-          "[topics][adopt]") {
+TEST_CASE("adopt changes nothing where the log was made, with --dry-run, or without a copy") {
     Copy copy;
     copy.options.dry_run = true;
     REQUIRE(copy.adopt());
@@ -173,8 +171,7 @@ TEST_CASE("adopt changes nothing where the log was made, with --dry-run, or with
     CHECK(none.error().fault == core::Fault::not_found);
 }
 
-TEST_CASE("a log of a build that did not write the cluster gets it by topics create",
-          "[topics][adopt]") {
+TEST_CASE("a log of a build that did not write the cluster gets it by topics create") {
     Copy copy;
     auto older = copy.before;
     older.cluster.clear();
@@ -209,7 +206,7 @@ retry::Delivery named(const std::string& event, core::Offset before, std::uint32
 }  // namespace
 
 // Fails where deliveries keep the offsets of the first cluster: each would be a dead letter.
-TEST_CASE("what waits in a copy names the events by their places in the copy", "[topics][adopt]") {
+TEST_CASE("what waits in a copy names the events by their places in the copy") {
     Copy copy;
     for (const auto* id : {"e1", "e2"}) {
         copy.append({Topic::kEvents, 3}, retry::encode(*retry::parse_structured(

@@ -32,7 +32,7 @@ struct Tool {
 
 }  // namespace
 
-TEST_CASE("topics are created as the table has them, and described so", "[kafka]") {
+TEST_CASE("topics are created as the table has them, and described so") {
     Tool tool;
     const auto table = log::topic_table(tool.options.layout);
     const auto missing = log::check_topics(*tool.admin, table);
@@ -54,7 +54,7 @@ TEST_CASE("topics are created as the table has them, and described so", "[kafka]
                Catch::Contains(tool.config.prefix + "notifications: 3 partitions"));
 }
 
-TEST_CASE("more replicas than brokers are refused with the broker's reason", "[kafka]") {
+TEST_CASE("more replicas than brokers are refused with the broker's reason") {
     Tool tool;
     tool.options.layout.replication_factor = 3;
     const auto refused = tool.create();
@@ -64,7 +64,7 @@ TEST_CASE("more replicas than brokers are refused with the broker's reason", "[k
                Catch::Contains("replication factor", Catch::CaseSensitive::No));
 }
 
-TEST_CASE("destroy removes the topics, and they can be created anew", "[kafka]") {
+TEST_CASE("destroy removes the topics, and they can be created anew") {
     Tool tool;
     REQUIRE(tool.create());
     const auto before = log::read_control(*tool.log, seconds{10});
@@ -79,7 +79,7 @@ TEST_CASE("destroy removes the topics, and they can be created anew", "[kafka]")
     CHECK(log::read_control(*tool.log, seconds{10})->log_id != before->log_id);
 }
 
-TEST_CASE("without a broker the tool says where it looked", "[kafka]") {
+TEST_CASE("without a broker the tool says where it looked") {
     auto config = kafka_config("test.");
     config.bootstrap_servers = "127.0.0.1:1";
     const auto described = log::open_kafka_admin(config)->describe();

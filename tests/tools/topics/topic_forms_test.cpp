@@ -23,7 +23,7 @@ std::size_t count(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("each form names every topic with each of its settings", "[topics]") {
+TEST_CASE("each form names every topic with each of its settings") {
     const auto topics = table();
     std::size_t settings = 0;
     for (const auto& topic : topics) settings += topic.settings.size();
@@ -44,7 +44,7 @@ TEST_CASE("each form names every topic with each of its settings", "[topics]") {
     }
 }
 
-TEST_CASE("names of Kubernetes and Terraform have neither dots nor underscores", "[topics]") {
+TEST_CASE("names of Kubernetes and Terraform have neither dots nor underscores") {
     const auto strimzi = tools::print_topics(table(), "a_b.", TopicForm::strimzi);
     CHECK(strimzi.find("  name: a-b-retry-done\n") != std::string::npos);
     const auto terraform = tools::print_topics(table(), "a_b.", TopicForm::terraform);

@@ -39,7 +39,7 @@ constexpr seconds kWait{5};
 
 }  // namespace
 
-TEST_CASE("topics create makes everything once", "[topics]") {
+TEST_CASE("topics create makes everything once") {
     Tool tool;
     REQUIRE(tool.create());
     CHECK(tool.admin.existing == all_of(layout()));
@@ -55,7 +55,7 @@ TEST_CASE("topics create makes everything once", "[topics]") {
     CHECK(*log::read_control(*tool.log, kWait) == *control);
 }
 
-TEST_CASE("topics create --dry-run shows the plan and changes nothing", "[topics]") {
+TEST_CASE("topics create --dry-run shows the plan and changes nothing") {
     Tool tool;
     tool.options.dry_run = true;
     REQUIRE(tool.create());
@@ -65,7 +65,7 @@ TEST_CASE("topics create --dry-run shows the plan and changes nothing", "[topics
                                    Catch::Contains("nothing was changed"));
 }
 
-TEST_CASE("topics create refuses values that differ from control, and shows both", "[topics]") {
+TEST_CASE("topics create refuses values that differ from control, and shows both") {
     Tool tool;
     REQUIRE(tool.create());
     tool.admin.existing.erase(Topic::kEvents);
@@ -80,8 +80,7 @@ TEST_CASE("topics create refuses values that differ from control, and shows both
     CHECK_FALSE(tool.admin.existing.contains(Topic::kEvents));
 }
 
-TEST_CASE("without a number topics create makes 12 partitions, or keeps those that are there",
-          "[topics]") {
+TEST_CASE("without a number topics create makes 12 partitions, or keeps those that are there") {
     SECTION("nothing is there") {
         Tool tool;
         tool.options.layout.partitions = 0;
@@ -110,7 +109,7 @@ TEST_CASE("without a number topics create makes 12 partitions, or keeps those th
     }
 }
 
-TEST_CASE("topics create says which partitions of others' topics are not used", "[topics]") {
+TEST_CASE("topics create says which partitions of others' topics are not used") {
     Tool tool;
     for (const auto& spec : log::topic_table(tool.options.layout)) {
         tool.admin.existing.emplace(spec.topic, spec);
@@ -121,7 +120,7 @@ TEST_CASE("topics create says which partitions of others' topics are not used", 
                                                "uses 8 of them: the others stay empty"));
 }
 
-TEST_CASE("topics create makes another log where topics of stores were deleted", "[topics]") {
+TEST_CASE("topics create makes another log where topics of stores were deleted") {
     Tool tool;
     REQUIRE(tool.create());
     const auto before = log::read_control(*tool.log, kWait)->log_id;
@@ -134,7 +133,7 @@ TEST_CASE("topics create makes another log where topics of stores were deleted",
     CHECK_THAT(tool.out.str(), Catch::Contains("Restart every role"));
 }
 
-TEST_CASE("topics create refuses existing topics that break a promise", "[topics]") {
+TEST_CASE("topics create refuses existing topics that break a promise") {
     Tool tool;
     tool.admin.existing.emplace(Topic::kSubscriptions, TopicSpec{Topic::kSubscriptions, 3, 1, {}});
     const auto refused = tool.create();
@@ -144,7 +143,7 @@ TEST_CASE("topics create refuses existing topics that break a promise", "[topics
     CHECK(tool.admin.existing.size() == 1);
 }
 
-TEST_CASE("the fingerprint of the key ring is added later and then held to", "[topics]") {
+TEST_CASE("the fingerprint of the key ring is added later and then held to") {
     Tool tool;
     REQUIRE(tool.create());
     tool.options.keyring_fingerprint = "aaaa";
@@ -156,7 +155,7 @@ TEST_CASE("the fingerprint of the key ring is added later and then held to", "[t
     CHECK_THAT(refused.error().message, Catch::Contains("aaaa") && Catch::Contains("bbbb"));
 }
 
-TEST_CASE("topics describe shows control, every topic and all differences", "[topics]") {
+TEST_CASE("topics describe shows control, every topic and all differences") {
     Tool tool;
     REQUIRE(tool.create());
     tool.admin.existing.at(Topic::kReliability).settings["retention.ms"] = "1000";
@@ -171,8 +170,7 @@ TEST_CASE("topics describe shows control, every topic and all differences", "[to
     CHECK(missing.error().fault == core::Fault::not_found);
 }
 
-TEST_CASE("topics create and describe name a log of one copy, which an option accepts",
-          "[topics]") {
+TEST_CASE("topics create and describe name a log of one copy, which an option accepts") {
     Tool tool;
     tool.options.layout = layout(1);
     REQUIRE(tool.create());
@@ -190,8 +188,7 @@ TEST_CASE("topics create and describe name a log of one copy, which an option ac
     }
 }
 
-TEST_CASE("topics create says how to go on where somebody else's program has made an empty topic",
-          "[topics]") {
+TEST_CASE("topics create says how to go on where somebody else's program has made an empty topic") {
     Tool tool;
     auto control = test::spec_of(Topic::kControl, layout());
     control.settings["cleanup.policy"] = "delete";
@@ -203,7 +200,7 @@ TEST_CASE("topics create says how to go on where somebody else's program has mad
     CHECK(tool.admin.existing.size() == 1);
 }
 
-TEST_CASE("topics destroy deletes the topics of tests only", "[topics]") {
+TEST_CASE("topics destroy deletes the topics of tests only") {
     Tool tool;
     REQUIRE(tool.create());
     auto options = tool.options;

@@ -17,14 +17,14 @@
 using namespace beckon;
 using Catch::Contains;
 
-TEST_CASE("a filter is sent as it was given", "[webhooks]") {
+TEST_CASE("a filter is sent as it was given") {
     const auto body = core::parse_json(
         tools::body_of({.url = "https://a.example/", .filter = R"({"term":{"a":1}})"}));
     CHECK(body["url"] == "https://a.example/");
     CHECK(body["filter"]["term"]["a"] == 1);
 }
 
-TEST_CASE("a filter that is no JSON, or is nested without end, is refused", "[webhooks]") {
+TEST_CASE("a filter that is no JSON, or is nested without end, is refused") {
     CHECK_THROWS_WITH(tools::body_of({.url = "https://a.example/", .filter = "{"}),
                       "--filter is no JSON");
     const auto deep = std::string(200'000, '[') + std::string(200'000, ']');
@@ -33,8 +33,7 @@ TEST_CASE("a filter that is no JSON, or is nested without end, is refused", "[we
 }
 
 // Fails where a command that says nothing of other owners reaches their webhooks.
-TEST_CASE("the token of a command reaches other owners' webhooks only where it says so",
-          "[webhooks]") {
+TEST_CASE("the token of a command reaches other owners' webhooks only where it says so") {
     const test::NewInstallation installation;
     const auto caller_of = [&](const tools::ApiAccess& access, const tools::SendEvent& event) {
         const auto options =
@@ -50,7 +49,7 @@ TEST_CASE("the token of a command reaches other owners' webhooks only where it s
     CHECK(caller_of({.owner = "shop"}, for_another) == to_all);
 }
 
-TEST_CASE("headers of one's own are given in the command, or in a file", "[webhooks]") {
+TEST_CASE("headers of one's own are given in the command, or in a file") {
     const auto headers_of = [](std::vector<std::string> headers) {
         const auto body = core::parse_json(
             tools::body_of({.url = "https://a.example/", .headers = std::move(headers)}));

@@ -256,8 +256,7 @@ private:
 }  // namespace
 
 TEST_CASE(
-    "whatever frames and records come, a session keeps its window and sends no finished message",
-    "[session]") {
+    "whatever frames and records come, a session keeps its window and sends no finished message") {
     const auto seed = GENERATE(range(0U, 100U));
     DYNAMIC_SECTION(seed) {
         CAPTURE(seed);

@@ -69,7 +69,7 @@ core::MessageKey new_key() { return core::new_message_key(core::Timestamp{}); }
 
 }  // namespace
 
-TEST_CASE("a client that pings sooner than it may is closed", "[session]") {
+TEST_CASE("a client that pings sooner than it may is closed") {
     Client client{{}, std::chrono::seconds{45}};
     CHECK(client.send_frame("{}").close == std::nullopt);  // the first may come at once
     client.now += std::chrono::milliseconds{44'999};
@@ -84,7 +84,7 @@ TEST_CASE("a client that pings sooner than it may is closed", "[session]") {
     }
 }
 
-TEST_CASE("the codes of acks, nacks and unregisters are counted apart", "[session]") {
+TEST_CASE("the codes of acks, nacks and unregisters are counted apart") {
     Client client;
     const auto codes = [&](std::string_view frame) {
         std::vector<std::string_view> names;
@@ -107,14 +107,14 @@ TEST_CASE("the codes of acks, nacks and unregisters are counted apart", "[sessio
                 update(99) + "]}") == Names{"ack_100", "ack_102", "ack_other"});
 }
 
-TEST_CASE("each frame of a client, and its effects", "[session]") {
+TEST_CASE("each frame of a client, and its effects") {
     Client client;
     CHECK(client.send_frame("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
     CHECK(client.send_frame(R"({"messageType":"ack","updates":[]})") ==
           Effects{.command = edge::ClientCommand{edge::Ack{}}.index()});
 }
 
-TEST_CASE("registers and unregisters are answered later, and are bounded", "[session]") {
+TEST_CASE("registers and unregisters are answered later, and are bounded") {
     Client client;
     const auto add =
         R"({"messageType":"register","channelID":")" + core::to_dashed(client.channel) + R"("})";
@@ -133,7 +133,7 @@ TEST_CASE("registers and unregisters are answered later, and are bounded", "[ses
 }
 
 // Verified to fail when command() does not compare whose message a version names.
-TEST_CASE("an ack that names another client's message does nothing", "[session]") {
+TEST_CASE("an ack that names another client's message does nothing") {
     Client client;
     const auto key = new_key();
     CHECK(client.ack(client.tokens.seal_message({core::Uaid{core::random_uuid4()}, key}))
@@ -143,8 +143,7 @@ TEST_CASE("an ack that names another client's message does nothing", "[session]"
           std::vector<Effects::Answered>{{key}});  // of an earlier session
 }
 
-TEST_CASE("the code of an ack or nack goes with its effects, unless it is the usual one",
-          "[session]") {
+TEST_CASE("the code of an ack or nack goes with its effects, unless it is the usual one") {
     Client client;
     const auto key = new_key();
     const auto ack = [&](const std::string& code) {
@@ -162,7 +161,7 @@ TEST_CASE("the code of an ack or nack goes with its effects, unless it is the us
     CHECK(unregister("").changes[0].code == std::nullopt);
 }
 
-TEST_CASE("a sent message takes a place of the window, and its end frees the place", "[session]") {
+TEST_CASE("a sent message takes a place of the window, and its end frees the place") {
     Client client{{.messages_min = 1, .messages_max = 1, .unacked = 2}};
     const auto first = new_key();
     const auto second = new_key();
@@ -184,7 +183,7 @@ TEST_CASE("a sent message takes a place of the window, and its end frees the pla
 }
 
 // Verified to fail when a nacked message stays in the window: it was full after `unacked` of them.
-TEST_CASE("however many messages a client refuses, it gets the next one", "[session]") {
+TEST_CASE("however many messages a client refuses, it gets the next one") {
     Client client{{.messages_min = 2, .messages_max = 2, .unacked = 4}};
     for (int i = 0; i < 50; ++i) {
         const auto key = new_key();
@@ -195,7 +194,7 @@ TEST_CASE("however many messages a client refuses, it gets the next one", "[sess
     CHECK(client.session.unacked() == 0);
 }
 
-TEST_CASE("a nacked message may be acknowledged later", "[session]") {
+TEST_CASE("a nacked message may be acknowledged later") {
     Client client;
     const auto key = new_key();
     REQUIRE(client.gets(key));
@@ -203,8 +202,7 @@ TEST_CASE("a nacked message may be acknowledged later", "[session]") {
     CHECK(client.ack(client.version_of(key)).acked == std::vector<Effects::Answered>{{key}});
 }
 
-TEST_CASE("a reading begins with the first message that was not sent on this session",
-          "[session]") {
+TEST_CASE("a reading begins with the first message that was not sent on this session") {
     Client client{{.messages_min = 2, .messages_max = 2}};
     const auto first = new_key();
     REQUIRE(client.gets(first));
@@ -221,7 +219,7 @@ TEST_CASE("a reading begins with the first message that was not sent on this ses
     CHECK(client.session.cursor(5).from == 0);
 }
 
-TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {
+TEST_CASE("a TTL-0 message takes no place and needs none") {
     Client client{{.messages_min = 1, .messages_max = 1}};
     REQUIRE(client.gets(new_key()));
     CHECK(client.gets(new_key(), 0));
@@ -229,7 +227,7 @@ TEST_CASE("a TTL-0 message takes no place and needs none", "[session]") {
     CHECK(client.session.unacked() == 1);
 }
 
-TEST_CASE("a message that does not fit is read again once there is space", "[session]") {
+TEST_CASE("a message that does not fit is read again once there is space") {
     Client client{{.messages_min = 1, .bytes = 300}};
     const auto first = new_key();
     const auto second = new_key();
@@ -247,7 +245,7 @@ TEST_CASE("a message that does not fit is read again once there is space", "[ses
     CHECK(client.session.live());
 }
 
-TEST_CASE("too many acknowledged messages that the log does not know stop the flow", "[session]") {
+TEST_CASE("too many acknowledged messages that the log does not know stop the flow") {
     Client client{{.messages_min = 10, .messages_max = 10, .acked_not_durable = 2}};
     const auto first = new_key();
     client.session.add_pending_tombstone(first);
@@ -260,8 +258,7 @@ TEST_CASE("too many acknowledged messages that the log does not know stop the fl
 }
 
 TEST_CASE(
-    "an acknowledged message takes one place until its end is read or reported, however often",
-    "[session]") {
+    "an acknowledged message takes one place until its end is read or reported, however often") {
     using End = void (*)(Session&, const core::MessageKey&);
     constexpr End kReported = [](Session& session, const auto& key) { session.durable(key); };
     constexpr End kReadBack = [](Session& session, const auto& key) { session.finished(key); };
@@ -287,8 +284,7 @@ TEST_CASE(
     CHECK(is_full());
 }
 
-TEST_CASE("the store is read when there is space for half a window, not for each ack",
-          "[session]") {
+TEST_CASE("the store is read when there is space for half a window, not for each ack") {
     Client client{{.messages_min = 10, .messages_max = 10}};
     std::vector<core::MessageKey> sent;
     for (int i = 0; i < 10; ++i) {
@@ -302,8 +298,7 @@ TEST_CASE("the store is read when there is space for half a window, not for each
     }
 }
 
-TEST_CASE("a window that has no space for half of it is filled once nothing is under way",
-          "[session]") {
+TEST_CASE("a window that has no space for half of it is filled once nothing is under way") {
     Client client{{.messages_min = 10, .messages_max = 10, .unacked = 3}};
     const std::vector sent{new_key(), new_key(), new_key()};
     for (const auto& key : sent) REQUIRE(client.gets(key));
@@ -316,8 +311,7 @@ TEST_CASE("a window that has no space for half of it is filled once nothing is u
 }
 
 // A client that acknowledges in groups gets a burst of small messages in one go.
-TEST_CASE("a window takes as many messages as fit into its bytes, within its two limits",
-          "[session]") {
+TEST_CASE("a window takes as many messages as fit into its bytes, within its two limits") {
     const auto sent_at_once = [](edge::WindowLimits limits) {
         Client client{limits};
         std::size_t sent = 0;
@@ -348,7 +342,7 @@ TEST_CASE("a window takes as many messages as fit into its bytes, within its two
     CHECK(sent_at_once({.messages_max = 1'000, .bytes = 1U << 20}) == 512);  // unacked
 }
 
-TEST_CASE("in a window full of bytes a read waits for an eighth of them", "[session]") {
+TEST_CASE("in a window full of bytes a read waits for an eighth of them") {
     Client client{{.messages_max = 512}};
     std::vector<core::MessageKey> sent;
     for (auto key = new_key(); client.gets(key); key = new_key()) sent.push_back(key);
@@ -362,8 +356,7 @@ TEST_CASE("in a window full of bytes a read waits for an eighth of them", "[sess
     CHECK(acks <= sent.size() / 8 + 2);
 }
 
-TEST_CASE("a client that never acknowledges gets a further window each minute, up to the most",
-          "[session]") {
+TEST_CASE("a client that never acknowledges gets a further window each minute, up to the most") {
     Client client{{.messages_min = 2, .messages_max = 4, .unacked = 9}};
     const auto sent_now = [&] {
         std::size_t sent = 0;
@@ -379,7 +372,7 @@ TEST_CASE("a client that never acknowledges gets a further window each minute, u
     CHECK(sent_now() == 0);
 }
 
-TEST_CASE("a session is found by its id, under both of its UAIDs", "[session]") {
+TEST_CASE("a session is found by its id, under both of its UAIDs") {
     Sessions sessions{{}};
     const edge::SessionId id{{"front"}, 0, 1};
     const core::Uaid uaid{core::random_uuid4()};
@@ -393,7 +386,7 @@ TEST_CASE("a session is found by its id, under both of its UAIDs", "[session]") 
     CHECK(sessions.size() == 0);
 }
 
-TEST_CASE("the messages that were sent last are remembered, and no more", "[session]") {
+TEST_CASE("the messages that were sent last are remembered, and no more") {
     Sessions sessions{{}};
     const core::Uaid uaid{core::random_uuid4()};
     std::vector<core::MessageKey> keys;
