@@ -4,6 +4,7 @@
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
+#include "records/fields.hpp"
 
 #include <utility>
 
@@ -131,15 +132,11 @@ core::Record encode(const BridgedMessage& message) {
                {"datacontenttype", "application/json"},
                {"data", data_of(message)}};
     put(event, "traceparent", message.traceparent);
-    core::Record record{
-        .key = core::to_hex(message.uaid), .value = core::json_text(event), .headers = {}};
-    const auto add = [&](std::string_view name, std::string value) {
-        record.headers.push_back({name, std::move(value)});
-    };
-    add(core::header::kSpecVersion, "1.0");
-    add(core::header::kType, std::string{kDeliveryType});
-    add(core::header::kId, std::string{kIdPrefix} + core::to_hex(message.key));
-    add(core::header::kContentType, "application/json");
+    auto record =
+        core::record_of(core::to_hex(message.uaid), core::json_text(event), kDeliveryType);
+    core::HeaderWriter headers{record, 4};
+    headers.add(core::header::kId, std::string{kIdPrefix} + core::to_hex(message.key));
+    headers.add(core::header::kContentType, std::string_view{"application/json"});
     return record;
 }
 

@@ -74,7 +74,7 @@ void PartitionLease::remove(Topic topic, core::Epoch of, const std::string& hold
         [](const auto&) {});
 }
 
-void PartitionLease::read(Topic topic, core::Offset /*offset*/, const core::Lease& lease) {
+void PartitionLease::read(Topic topic, const core::Lease& lease) {
     if (!lease.removed && lease.role != role_) return;  // another role's, with its own epochs
     remember(topic, lease);
     if (lease.removed) return;

@@ -67,7 +67,7 @@ public:
     void claim(core::Epoch floor);
 
     /// Each lease read from `subscriptions` p or `notifications` p.
-    void read(log::Topic topic, core::Offset offset, const core::Lease& lease);
+    void read(log::Topic topic, const core::Lease& lease);
 
     /// Gives the partition up and publishes nothing (drain, shutdown).
     void release() { state_ = State::following; }

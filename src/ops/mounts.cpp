@@ -10,8 +10,6 @@ namespace beckon::ops {
 
 namespace {
 
-constexpr int kNobody = 404;
-
 std::string rest_of(std::string_view path, const std::string& prefix) {
     return core::percent_decoded(path.substr(prefix.size()));
 }
@@ -74,7 +72,7 @@ void Mounts::answer_late(const net::HttpRequest& request, PageDone done) {
     const auto proof = request.headers.get(net::HeaderName::authorization);
     const std::scoped_lock lock{mutex_};
     const auto* entry = maker_of(target.path);
-    if (!entry) return done({.status = kNobody, .body = "{}"});
+    if (!entry) return done({.status = net::kNotFound, .body = "{}"});
     entry->second({.path = rest_of(target.path, entry->first),
                    .query = net::query_by_name(target.query),
                    .authorization = std::string{proof.value_or("")}},

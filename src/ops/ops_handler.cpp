@@ -81,16 +81,8 @@ void OpsHandler::handle(net::ExchangePtr exchange) {
 }
 
 HttpReply OpsHandler::rejection(net::Rejection why) {
-    switch (why) {
-        case net::Rejection::bad_request:
-        case net::Rejection::bad_host: return text_reply(400, "not a good HTTP/1.1 request\n");
-        case net::Rejection::header_too_large: return text_reply(431, "too large a header\n");
-        case net::Rejection::too_slow: return text_reply(408, "too slow\n");
-        case net::Rejection::failed: return text_reply(500, "this page failed; the log says why\n");
-        case net::Rejection::too_many_connections:
-        case net::Rejection::stopping: break;
-    }
-    return text_reply(503, "not available\n");
+    const auto [status, text] = net::rejection_text(why);
+    return text_reply(status, std::string{text} + "\n");
 }
 
 /// The exchange stays here, since it belongs to this thread, until its page comes.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "net/http/http_message.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
 
@@ -19,19 +20,9 @@ struct OpsConfig {
     std::string version;
 };
 
-/// Statuses of pages (RFC 9110 §15).
-inline constexpr int kOk = 200;
-inline constexpr int kAccepted = 202;
-inline constexpr int kBadRequest = 400;
-inline constexpr int kUnauthorized = 401;
-inline constexpr int kNotFound = 404;
-inline constexpr int kConflict = 409;
-inline constexpr int kInternal = 500;
-inline constexpr int kUnavailable = 503;
-
 /// The answer of a part of the process to a GET on the ops port.
 struct Page {
-    int status = 200;
+    int status = net::kOk;
     std::string type = "application/json";
     std::string body;
 };

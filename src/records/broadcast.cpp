@@ -1,6 +1,6 @@
 #include "records/broadcast.hpp"
 
-#include "records/headers.hpp"
+#include "records/fields.hpp"
 #include "records/log_key.hpp"
 
 #include <algorithm>
@@ -36,11 +36,8 @@ core::Result<void> check(const BroadcastSet& broadcast) {
 }
 
 core::Record encode(const BroadcastSet& broadcast) {
-    core::Record record{.key = broadcast.id, .value = broadcast.version, .headers = {}};
-    record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{kType}});
-    if (broadcast.version) record.headers.push_back({core::header::kContentType, "text/plain"});
-    return record;
+    return core::record_of(broadcast.id, broadcast.version, kType,
+                           broadcast.version ? "text/plain" : "");
 }
 
 std::optional<BroadcastSet> decode_broadcast(const core::RecordView& record) {

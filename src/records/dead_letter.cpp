@@ -1,7 +1,7 @@
 #include "records/dead_letter.hpp"
 
 #include "core/decimal.hpp"
-#include "records/headers.hpp"
+#include "records/fields.hpp"
 
 namespace beckon::retry {
 
@@ -15,9 +15,7 @@ constexpr std::string_view kSettledHop = "ce_hop";
 }  // namespace
 
 core::Record encode(const Settled& settled) {
-    core::Record record{.key = settled.webhook, .value = "", .headers = {}};
-    record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{kType}});
+    auto record = core::record_of(settled.webhook, "", kType);
     record.headers.push_back({core::header::kId, settled.delivery});
     record.headers.push_back({kSettledHop, std::to_string(settled.hop)});
     record.headers.push_back({core::header::kReason, std::string{to_string(settled.how)}});

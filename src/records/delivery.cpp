@@ -4,7 +4,7 @@
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
-#include "records/headers.hpp"
+#include "records/fields.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -112,12 +112,10 @@ std::optional<EventPlace> parse_place(std::string_view text, std::string_view ty
 }
 
 core::Record encode_as(const Delivery& delivery, std::string_view type) {
-    core::Record record{.key = delivery.webhook, .value = delivery.event, .headers = {}};
+    auto record = core::record_of(delivery.webhook, delivery.event, type);
     const auto add = [&](std::string_view name, std::string value) {
         record.headers.push_back({name, std::move(value)});
     };
-    add(core::header::kSpecVersion, "1.0");
-    add(core::header::kType, std::string{type});
     add(core::header::kId, delivery.id);
     if (delivery.place) {
         add(kEvent, text_in(*delivery.place));
@@ -130,7 +128,7 @@ core::Record encode_as(const Delivery& delivery, std::string_view type) {
     add(kAttempts, std::to_string(delivery.attempts));
     add(kStep, std::to_string(delivery.step));
     if (delivery.accepted != core::Timestamp{}) {
-        add(kAccepted, std::to_string(delivery.accepted.time_since_epoch().count()));
+        add(kAccepted, std::to_string(core::to_ms(delivery.accepted)));
     }
     if (delivery.last) add(core::header::kReason, std::string{to_string(*delivery.last)});
     if (!delivery.history.empty()) add(kHistory, text_in(delivery.history));

@@ -31,14 +31,20 @@ bool is_sha256_hex(std::string_view text) {
 
 std::int64_t to_ms(Timestamp time) { return time.time_since_epoch().count(); }
 
-Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
-                    const std::optional<WriteStamp>& stamp) {
+Record record_of(std::string key, std::optional<std::string> value, std::string_view type,
+                 std::string_view content) {
     Record record{.key = std::move(key), .value = std::move(value), .headers = {}};
     HeaderWriter headers{record, 5};
-    headers.add(header::kSpecVersion, kSpecVersionValue);
-    headers.add(header::kType, type);
-    if (record.value) headers.add(header::kContentType, kJsonContent);
-    headers.add_stamp(stamp);
+    headers.add_type(type);
+    if (!content.empty()) headers.add(header::kContentType, content);
+    return record;
+}
+
+Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
+                    const std::optional<WriteStamp>& stamp) {
+    const auto content = value ? kJsonContent : std::string_view{};
+    auto record = record_of(std::move(key), std::move(value), type, content);
+    HeaderWriter{record, 5}.add_stamp(stamp);
     return record;
 }
 

@@ -20,8 +20,6 @@
 /// Common code of the codecs of this folder: headers, numbers and members of values.
 namespace beckon::core {
 
-inline constexpr std::string_view kSpecVersionValue = "1.0";
-
 std::int64_t to_ms(Timestamp time);
 
 /// Appends headers to one record; headers without information are not written.
@@ -34,6 +32,11 @@ public:
         headers_.push_back(Header{name, std::move(value)});
     }
     void add(std::string_view name, std::string_view value) { add(name, std::string{value}); }
+    /// The first headers of a record that is an event or a state.
+    void add_type(std::string_view type) {
+        add(header::kSpecVersion, std::string{"1.0"});
+        add(header::kType, type);
+    }
     void add_if(std::string_view name, const std::optional<std::string_view>& value) {
         if (value) add(name, *value);
     }
@@ -50,6 +53,9 @@ private:
     std::vector<Header>& headers_;
 };
 
+/// A record with its type; `content`: the media type of its value, without which it has no header.
+Record record_of(std::string key, std::optional<std::string> value, std::string_view type,
+                 std::string_view content = {});
 /// A record whose value is JSON; no value makes the tombstone. `stamp`: of `subscriptions`.
 Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
                     const std::optional<WriteStamp>& stamp = std::nullopt);

@@ -45,8 +45,7 @@ Record encode(const NotificationAccepted& event) {
                   .value = std::string{event.body},
                   .headers = {}};
     HeaderWriter headers{record, 13};
-    headers.add(header::kSpecVersion, kSpecVersionValue);
-    headers.add(header::kType, kAccepted);
+    headers.add_type(kAccepted);
     headers.add(header::kId, event.message_id);
     headers.add(header::kSource, event.source);
     headers.add(header::kSubject, to_dashed(event.channel));

@@ -64,7 +64,7 @@ struct Node {
         static_cast<void>(from->take(1000, [&](const auto& record) {
             const auto feed = [&](const auto& event) {
                 if constexpr (std::is_same_v<std::decay_t<decltype(event)>, Lease>) {
-                    lease.read(topic, record.offset, event);
+                    lease.read(topic, event);
                 }
             };
             if (topic == Topic::kSubscriptions) {

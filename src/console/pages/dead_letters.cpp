@@ -27,11 +27,11 @@ Json object_in(const std::string& text) {
 
 /// The answer to the page for a query that the API refused or did not take.
 Answer refusal_of(const core::Result<client::ApiAnswer>& answer) {
-    if (!answer) return refused(kUnavailable, answer.error().message);
+    if (!answer) return refused(net::kUnavailable, answer.error().message);
     const auto detail = object_in(answer->body).value("detail", "");
     const auto why =
         detail.empty() ? "the role retry answered " + std::to_string(answer->status) : detail;
-    return refused(answer->status == kBadRequest ? kBadRequest : kUnavailable, why);
+    return refused(answer->status == net::kBadRequest ? net::kBadRequest : net::kUnavailable, why);
 }
 
 /// The order as it is confirmed: up to the newest letter of the dry run, by the log's time, so that
@@ -61,23 +61,23 @@ std::string query_of(const Parameters& asked) {
 
 Answer DeadLetters::list(const Parameters& asked) const {
     const auto answer = api_.ask_any({.path = "/dead" + query_of(asked)}, kAnswerWithin);
-    if (answer && answer->good()) return {kOk, answer->body};
+    if (answer && answer->good()) return {net::kOk, answer->body};
     return refusal_of(answer);
 }
 
 Plan DeadLetters::plan(const std::string& wanted) const {
     auto order = wanted.empty() ? Json::object() : core::parse_json(wanted);
-    if (!order.is_object()) return {refused(kBadRequest, "$ must be an object")};
+    if (!order.is_object()) return {refused(net::kBadRequest, "$ must be an object")};
     order["dry_run"] = true;
     const auto answer = api_.ask_any(
         {.method = "POST", .path = kRedrive, .body = core::json_text(order)}, kAnswerWithin);
     if (!answer || !answer->good()) return {refusal_of(answer)};
     const auto said = object_in(answer->body);
     const auto would_settle = number(said, "would_settle");
-    Plan plan{{kOk, core::json_text(Json{{"matched", number(said, "matched")},
-                                         {"disabled", number(said, "disabled")},
-                                         {"would_settle", would_settle},
-                                         {"sample", said.value("sample", Json::array())}})}};
+    Plan plan{{net::kOk, core::json_text(Json{{"matched", number(said, "matched")},
+                                              {"disabled", number(said, "disabled")},
+                                              {"would_settle", would_settle},
+                                              {"sample", said.value("sample", Json::array())}})}};
     if (would_settle > 0) plan.order = order_text(std::move(order), said);
     return plan;
 }
@@ -87,7 +87,7 @@ Answer DeadLetters::redrive(const std::string& order, const std::string& by) con
         api_.ask_any({.method = "POST", .path = kRedrive, .body = order}, kAnswerWithin);
     if (!answer && answer.error().fault == core::Fault::timed_out) {
         return refused(
-            kUnavailable,
+            net::kUnavailable,
             "the log has not answered yet; the redrive may still happen: check again later");
     }
     if (!answer || !answer->good()) return refusal_of(answer);
@@ -104,10 +104,10 @@ Answer DeadLetters::redrive(const std::string& order, const std::string& by) con
                     {"gone", gone},
                     {"failed", failed}});
     const auto over = number(said, "disabled") + settled + gone;
-    return {kOk, core::json_text(Json{{"settled", settled},
-                                      {"gone", gone},
-                                      {"failed", failed},
-                                      {"left", matched - std::min(matched, over)}})};
+    return {net::kOk, core::json_text(Json{{"settled", settled},
+                                           {"gone", gone},
+                                           {"failed", failed},
+                                           {"left", matched - std::min(matched, over)}})};
 }
 
 }  // namespace beckon::console

@@ -170,7 +170,8 @@ OrderedJson sentences(const inspect::ClientState& state) {
 }
 
 Answer refused_for(const core::Error& error) {
-    return refused(error.fault == core::Fault::not_found ? kNotFound : kUnavailable, error.message);
+    return refused(error.fault == core::Fault::not_found ? net::kNotFound : net::kUnavailable,
+                   error.message);
 }
 
 /// From when on a slider makes sense: a little before the first step, within the window.
@@ -248,26 +249,26 @@ Answer Finder::found(const std::string& text, const inspect::Named& named,
 Answer Finder::find(const Parameters& asked) {
     const auto limit = context_.reading.begin();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return refused(kUnavailable, what.error().message);
-    if (*what && (*what)->nobody) return refused(kNotFound, kNobody);
+    if (!what) return refused(net::kUnavailable, what.error().message);
+    if (*what && (*what)->nobody) return refused(net::kNotFound, kNobody);
     if (*what) return found(text_of(asked, "q"), **what, limit);
-    return refused(kNotFound, why_nothing(text_of(asked, "q")));
+    return refused(net::kNotFound, why_nothing(text_of(asked, "q")));
 }
 
 Answer Finder::state(const Parameters& asked) {
     const auto at = time_of(text_of(asked, "at"));
-    if (!at) return refused(kBadRequest, "at must be a time in Unix milliseconds");
+    if (!at) return refused(net::kBadRequest, "at must be a time in Unix milliseconds");
     const auto limit = context_.reading.begin();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return refused(kUnavailable, what.error().message);
+    if (!what) return refused(net::kUnavailable, what.error().message);
     if (!*what || (*what)->nobody) {
-        return refused(kNotFound, kNothing);
+        return refused(net::kNotFound, kNothing);
     }
     const auto client = (*what)->client;
     const auto state =
         inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);
-    if (!state) return refused(kUnavailable, state.error().message);
-    return {kOk, core::json_text(inspect::state_json(client, *state))};
+    if (!state) return refused(net::kUnavailable, state.error().message);
+    return {net::kOk, core::json_text(inspect::state_json(client, *state))};
 }
 
 core::Result<core::Uaid> Finder::client_of(const std::string& text) {
@@ -279,14 +280,16 @@ core::Result<core::Uaid> Finder::client_of(const std::string& text) {
 
 Plan Finder::plan_removal(const std::string& wanted) {
     const auto sought = core::text_member(core::parse_json(wanted), "q");
-    if (sought.empty()) return {refused(kBadRequest, R"($ must be {"q": what names the client})")};
+    if (sought.empty())
+        return {refused(net::kBadRequest, R"($ must be {"q": what names the client})")};
     const auto client = client_of(sought);
     if (!client) return {refused_for(client.error())};
     const auto state = inspect::state_of_client(context_.log, *client, context_.clock.wall(),
                                                 options_.partitions, context_.reading.begin());
     if (!state) return {refused_for(state.error())};
-    return {{kOk, core::json_text(OrderedJson{{"does", sentences(*state)}, {"possible", true}})},
-            sought};
+    return {
+        {net::kOk, core::json_text(OrderedJson{{"does", sentences(*state)}, {"possible", true}})},
+        sought};
 }
 
 Answer Finder::remove(const std::string& sought, const std::string& by) {
@@ -298,11 +301,12 @@ Answer Finder::remove(const std::string& sought, const std::string& by) {
     const bool removed = page.is_object() && page.value("removed", false);
     core::log_info("console", "client_removal",
                    {{"by", by}, {"client", core::log_name(*client)}, {"removed", removed}});
-    if (!answer) return refused(kUnavailable, answer.error().message);
+    if (!answer) return refused(net::kUnavailable, answer.error().message);
     if (!removed) {
-        return refused(kUnavailable, "its home has not ended it, and may still do so: check again");
+        return refused(net::kUnavailable,
+                       "its home has not ended it, and may still do so: check again");
     }
-    return {kOk,
+    return {net::kOk,
             core::json_text(OrderedJson{{"done",
                                          "The client is gone. Its messages and channels get their "
                                          "tombstones within seconds."}})};

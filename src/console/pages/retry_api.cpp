@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kCallWithin{5'000};
 /// The process has not got the webhook's partition; another one may have.
 bool is_elsewhere(const client::ApiAnswer& answer) {
     const std::string code{to_string(retry::Problem::served_elsewhere)};
-    return answer.status == kUnavailable && answer.body.find(code) != std::string::npos;
+    return answer.status == net::kUnavailable && answer.body.find(code) != std::string::npos;
 }
 
 core::Result<client::ApiAnswer> nobody_known() {
@@ -69,7 +69,7 @@ core::Result<client::ApiAnswer> RetryApi::ask_any(const client::ApiClient::Query
     std::string why;
     for (const auto& origin : options_.origins) {
         auto answer = ask_at(origin, query, timeout);
-        if (answer && answer->status != kUnavailable) return answer;
+        if (answer && answer->status != net::kUnavailable) return answer;
         if (!answer && answer.error().fault == core::Fault::timed_out) return answer;
         if (!why.empty()) why += "; ";
         why += answer ? origin + ": the dead letters are still being read" : answer.error().message;

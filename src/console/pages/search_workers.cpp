@@ -22,7 +22,9 @@ console::Answer answer_of(const SearchWorkers::Search& search, const console::Pa
     }
 }
 
-Answer others_search() { return refused(kUnavailable, "others search; try again in a moment"); }
+Answer others_search() {
+    return refused(net::kUnavailable, "others search; try again in a moment");
+}
 
 }  // namespace
 

@@ -35,11 +35,11 @@ std::optional<std::string> name_in(const Parameters& asked, const char* which) {
 
 /// The answer for a request that the API refused, with the API's own reason.
 Answer refusal(const core::Result<client::ApiAnswer>& answer) {
-    if (!answer) return refused(kBadGateway, answer.error().message);
+    if (!answer) return refused(net::kBadGateway, answer.error().message);
     auto why = core::text_member(core::parse_json(answer->body), "detail");
     if (why.empty()) why = "the role retry answered " + std::to_string(answer->status);
     const bool ours = answer->status >= 400 && answer->status < 500 && answer->status != 401;
-    return refused(ours ? answer->status : kBadGateway, why);
+    return refused(ours ? answer->status : net::kBadGateway, why);
 }
 
 /// The webhook without the members that only its owner may know.
@@ -121,7 +121,7 @@ Answer WebhookQueries::webhook(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
     const auto owner = name_in(asked, "owner");
     if (!id || !owner)
-        return refused(kBadRequest, "id and owner must name a webhook and its owner");
+        return refused(net::kBadRequest, "id and owner must name a webhook and its owner");
     const auto settings = api_.ask(*owner, {.path = "/webhooks/" + *id});
     if (!settings || !settings->good()) return refusal(settings);
     Json page{{"webhook", shown(core::parse_json(settings->body))},
@@ -137,18 +137,19 @@ Answer WebhookQueries::webhook(const Parameters& asked) const {
     } else {
         page["problem"] = core::text_member(core::parse_json(refusal(attempts).json), "error");
     }
-    return {kOk, core::json_text(page)};
+    return {net::kOk, core::json_text(page)};
 }
 
 Answer WebhookQueries::letter(const Parameters& asked) const {
     const auto delivery = name_in(asked, "delivery");
     const auto owner = name_in(asked, "owner");
     if (!delivery || !owner) {
-        return refused(kBadRequest, "delivery and owner must name a dead letter and its owner");
+        return refused(net::kBadRequest,
+                       "delivery and owner must name a dead letter and its owner");
     }
     const auto letter = api_.ask(*owner, {.path = "/dead/" + *delivery});
     if (!letter || !letter->good()) return refusal(letter);
-    return {kOk, letter->body};
+    return {net::kOk, letter->body};
 }
 
 namespace {
@@ -167,15 +168,15 @@ std::optional<Parameters> webhook_in(const std::string& text) {
 
 Plan WebhookQueries::plan(const WebhookAct& kind, const std::string& wanted) const {
     const auto of = webhook_in(wanted);
-    if (!of) return {refused(kBadRequest, R"($ must be {"webhook": …, "owner": …})")};
+    if (!of) return {refused(net::kBadRequest, R"($ must be {"webhook": …, "owner": …})")};
     const auto settings = api_.ask(of->at("owner"), {.path = "/webhooks/" + of->at("webhook")});
     if (!settings || !settings->good()) return {refusal(settings)};
     const auto webhook = shown(core::parse_json(settings->body));
     const bool possible = kind.possible(webhook);
-    return {{kOk, core::json_text(Json{{"webhook", of->at("webhook")},
-                                       {"origin", webhook["origin"]},
-                                       {"does", kind.plan(webhook, webhook["origin"])},
-                                       {"possible", possible}})},
+    return {{net::kOk, core::json_text(Json{{"webhook", of->at("webhook")},
+                                            {"origin", webhook["origin"]},
+                                            {"does", kind.plan(webhook, webhook["origin"])},
+                                            {"possible", possible}})},
             possible ? std::optional{wanted} : std::nullopt};
 }
 
@@ -198,7 +199,7 @@ Answer WebhookQueries::run(const WebhookAct& kind, const std::string& order,
     for (const auto* name : {"delivery", "secret"}) {
         if (auto text = core::text_member(said, name); !text.empty()) page[name] = std::move(text);
     }
-    return {kOk, core::json_text(page)};
+    return {net::kOk, core::json_text(page)};
 }
 
 std::map<std::string, Act> WebhookQueries::acts(SearchWorkers& workers) {
@@ -244,11 +245,11 @@ core::Result<retry::DoneRecord> newest_done(log::EventLog& log, core::Partition 
 
 Answer WebhookQueries::waiting(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
-    if (!id) return refused(kBadRequest, "id must be that of a webhook");
+    if (!id) return refused(net::kBadRequest, "id must be that of a webhook");
     const auto limits = context_.reading.begin();
     const auto partition = core::partition_of(*id, options_.partitions);
     const auto done = newest_done(context_.log, partition, limits);
-    if (!done) return refused(kUnavailable, done.error().message);
+    if (!done) return refused(net::kUnavailable, done.error().message);
     std::size_t read_so_far = 0;
     bool complete = true;
     auto tiers = Json::array();
@@ -277,14 +278,14 @@ Answer WebhookQueries::waiting(const Parameters& asked) const {
         };
         const auto read =
             inspect::scan(context_.log, {topic, partition}, finished.low, sink, limits);
-        if (!read) return refused(kUnavailable, read.error().message);
+        if (!read) return refused(net::kUnavailable, read.error().message);
         if (waiting == 0) continue;
         tiers.push_back({{"topic", topic.name()},
                          {"delay_seconds", options_.tiers[tier].count()},
                          {"waiting", waiting},
                          {"first", std::move(first)}});
     }
-    return {kOk,
+    return {net::kOk,
             core::json_text(Json{
                 {"partition", partition}, {"complete", complete}, {"tiers", std::move(tiers)}})};
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "net/http/http_message.hpp"
+
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -9,17 +11,9 @@
 
 namespace beckon::console {
 
-/// Statuses of answers (RFC 9110 §15).
-inline constexpr int kOk = 200;
-inline constexpr int kBadRequest = 400;
-inline constexpr int kNotFound = 404;
-inline constexpr int kConflict = 409;
-inline constexpr int kBadGateway = 502;
-inline constexpr int kUnavailable = 503;
-
 /// The answer to a query of the app.
 struct Answer {
-    int status = kOk;
+    int status = net::kOk;
     std::string json;
 };
 /// The answer {"error": `why`}.

@@ -77,7 +77,7 @@ HttpReply wrong_method(const char* allowed) {
 }
 
 HttpReply too_many_asked() {
-    return error_reply(kUnavailable, "too many queries at once; try again in a moment");
+    return error_reply(net::kUnavailable, "too many queries at once; try again in a moment");
 }
 
 HttpReply not_found() { return error_reply(404, "there is nothing at this path"); }
@@ -146,7 +146,7 @@ private:
     std::atomic<bool> given_{false};
 };
 
-Answer not_answered() { return refused(kUnavailable, "nobody has answered; try again"); }
+Answer not_answered() { return refused(net::kUnavailable, "nobody has answered; try again"); }
 
 /// A function that passes its argument to `take`, on the loop.
 template <class Value>
@@ -186,19 +186,8 @@ void WebHandler::handle(net::ExchangePtr exchange) {
 }
 
 HttpReply WebHandler::rejection(net::Rejection why) {
-    switch (why) {
-        case net::Rejection::bad_request:
-        case net::Rejection::bad_host:
-            return secured(error_reply(400, "not a good HTTP/1.1 request"));
-        case net::Rejection::header_too_large:
-            return secured(error_reply(431, "more than 16 KiB of headers"));
-        case net::Rejection::too_slow: return secured(error_reply(408, "too slow"));
-        case net::Rejection::failed:
-            return secured(error_reply(500, "this request failed; the log says why"));
-        case net::Rejection::too_many_connections:
-        case net::Rejection::stopping: break;
-    }
-    return secured(error_reply(kUnavailable, "not available"));
+    const auto [status, text] = net::rejection_text(why);
+    return secured(error_reply(status, text));
 }
 
 std::optional<HttpReply> WebHandler::refusal(const HttpRequest& request) const {
@@ -326,7 +315,7 @@ HttpReply WebHandler::log_in(const HttpRequest& request) {
         case Login::Answer::good: break;
     }
     const bool tls = header(request, HeaderName::forwarded_proto) == "https";
-    auto reply = fresh_json(kOk, "{}");
+    auto reply = fresh_json(net::kOk, "{}");
     reply.add("Set-Cookie", session_cookie(login_.new_session(), Login::kSession, tls));
     return reply;
 }
@@ -334,23 +323,23 @@ HttpReply WebHandler::log_in(const HttpRequest& request) {
 HttpReply WebHandler::log_out(const HttpRequest& request) {
     if (const auto session = cookie_of(request)) login_.end_session(*session);
     loop_.post(lifetime_.guard([this] { notify_streams(); }));  // those of the session end
-    auto reply = fresh_json(kOk, "{}");
+    auto reply = fresh_json(net::kOk, "{}");
     reply.add("Set-Cookie", session_cookie("", std::chrono::seconds{0}, false));
     return reply;
 }
 
 HttpReply WebHandler::page(std::string_view name) const {
     const auto text = context_.pages.get(std::string{name});
-    if (text) return fresh_json(kOk, *text);
+    if (text) return fresh_json(net::kOk, *text);
     if (std::ranges::find(kPageNames, name) == kPageNames.end()) {
         return error_reply(404, "there is no such page; there are " + page_list());
     }
-    return error_reply(kUnavailable, "nothing is known of '" + std::string{name} + "' (yet)");
+    return error_reply(net::kUnavailable, "nothing is known of '" + std::string{name} + "' (yet)");
 }
 
 HttpReply WebHandler::stream(const HttpRequest& request, std::string_view query) {
     if (streams_open_ >= WebServer::kStreamsMax) {
-        return error_reply(kUnavailable, "too many windows of the console are open");
+        return error_reply(net::kUnavailable, "too many windows of the console are open");
     }
     LiveStream::Options options{.names = names_in(parameters_in(query)["pages"]),
                                 .may_go_on = [] { return true; },
@@ -360,7 +349,7 @@ HttpReply WebHandler::stream(const HttpRequest& request, std::string_view query)
             return login_.is_session(session);
         };
     }
-    auto reply = net::reply_of(kOk, "text/event-stream", {});
+    auto reply = net::reply_of(net::kOk, "text/event-stream", {});
     reply.add("Cache-Control", "no-store");
     reply.add("X-Accel-Buffering", "no");  // nginx would keep events back
     const auto made = std::make_shared<LiveStream>(context_.pages, std::move(options));
@@ -405,14 +394,14 @@ void WebHandler::check(const std::string& name, const Act& act, net::ExchangePtr
 }
 
 HttpReply WebHandler::reply_with(const Plan& plan, Login::Shown shown) {
-    if (plan.answer.status != kOk) return fresh_json(plan.answer.status, plan.answer.json);
+    if (plan.answer.status != net::kOk) return fresh_json(plan.answer.status, plan.answer.json);
     Json confirmation;
     if (plan.order) {
         shown.order = *plan.order;
         confirmation = login_.confirmation(std::move(shown));
     }
-    return fresh_json(kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" +
-                               core::json_text(confirmation) + "}");
+    return fresh_json(net::kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" +
+                                    core::json_text(confirmation) + "}");
 }
 
 void WebHandler::run(const std::string& name, const Act& act, net::ExchangePtr exchange) {
@@ -423,7 +412,7 @@ void WebHandler::run(const std::string& name, const Act& act, net::ExchangePtr e
                          core::text_member(core::parse_json(request.body), "confirmation"));
     if (!order) {
         core::log_warn("console", "act_refused", {{"act", name}, {"by", by}});
-        return reply(exchange, error_reply(kConflict,
+        return reply(exchange, error_reply(net::kConflict,
                                            "this was not shown to you, was shown too long ago, or "
                                            "is done already: check it again"));
     }

@@ -112,8 +112,7 @@ void Home::notification(const core::RecordView& record) {
                                 },
                                 [](const core::BarrierRecord&) {},
                                 [&](const core::Lease& seen) {
-                                    leadership_.read(log::Topic::kNotifications, record.offset,
-                                                     seen);
+                                    leadership_.read(log::Topic::kNotifications, seen);
                                 },
                                 [&](const core::Unknown& what) {
                                     unknown(log::Topic::kNotifications, record.offset, what);
@@ -158,9 +157,7 @@ void Home::subscription(const core::RecordView& record) {
             },
             [&](const core::ChannelRemoved& e) { folded(store_->remove_channel(e, record.time)); },
             [](const core::BarrierRecord&) {},
-            [&](const core::Lease& seen) {
-                leadership_.read(log::Topic::kSubscriptions, record.offset, seen);
-            },
+            [&](const core::Lease& seen) { leadership_.read(log::Topic::kSubscriptions, seen); },
             [&](const core::Unknown& what) {
                 unknown(log::Topic::kSubscriptions, record.offset, what);
             }},

@@ -73,10 +73,6 @@ void Leadership::claim_later() {
     }));
 }
 
-void Leadership::read(log::Topic topic, core::Offset offset, const core::Lease& seen) {
-    lease_.read(topic, offset, seen);
-}
-
 void Leadership::turn_ended() {
     if (!std::exchange(won_, false)) return;
     state_ = State::serving;

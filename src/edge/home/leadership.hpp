@@ -34,7 +34,7 @@ public:
     // --- from the fold
     void caught_up();
     void restarted();
-    void read(log::Topic topic, core::Offset offset, const core::Lease& seen);
+    void read(log::Topic topic, const core::Lease& seen) { lease_.read(topic, seen); }
     void turn_ended();
 
     State state() const { return state_; }

@@ -30,28 +30,28 @@ struct BackupService::Impl {
 
     ops::Page answer(const ops::LateRequest& request) {
         if (!proofs.admits(request.authorization)) {
-            return ops::refusal(ops::kUnauthorized,
+            return ops::refusal(net::kUnauthorized,
                                 "copies need a proof of this installation's key ring");
         }
         if (request.path == "/start") return start();
         if (request.path == "/state") return {.body = state_text()};
-        return ops::refusal(ops::kNotFound, "there are /backup/start and /backup/state");
+        return ops::refusal(net::kNotFound, "there are /backup/start and /backup/state");
     }
 
     ops::Page start() {
         {
             const std::scoped_lock lock{mutex};
             if (state == "running")
-                return ops::refusal(ops::kConflict, "another backup is being made");
+                return ops::refusal(net::kConflict, "another backup is being made");
             state = "running";
             error.clear();
         }
         // The earlier one has ended.
         if (!core::contain("backup", [this] { worker = std::jthread{[this] { make(); }}; })) {
             ended("no thread could be started");
-            return ops::refusal(ops::kUnavailable, "no thread could be started");
+            return ops::refusal(net::kUnavailable, "no thread could be started");
         }
-        return {.status = ops::kAccepted, .body = state_text()};
+        return {.status = net::kAccepted, .body = state_text()};
     }
 
     void make() {

@@ -52,15 +52,15 @@ void answer(edge::Edge& edge, const LogProofs& proofs, const ops::LateRequest& r
     const bool of_client = request.path == "/client";
     const bool removes = request.path == "/remove";
     if (request.path != "/now" && !of_client && !removes) {
-        return done(ops::refusal(ops::kNotFound,
+        return done(ops::refusal(net::kNotFound,
                                  "there are /delivery/now, /delivery/client and /delivery/remove"));
     }
     if (!proofs.admits(request.authorization)) {
-        return done(ops::refusal(ops::kUnauthorized,
+        return done(ops::refusal(net::kUnauthorized,
                                  "this page needs a proof of this installation's key ring"));
     }
     const auto uaid = id_in(request, "uaid");
-    if (!uaid) return done(ops::refusal(ops::kBadRequest, "uaid must be a UUID"));
+    if (!uaid) return done(ops::refusal(net::kBadRequest, "uaid must be a UUID"));
     if (of_client) {
         return edge.client_now(core::Uaid{*uaid},
                                [done = std::move(done)](const auto& now) { done(page_of(now)); });
@@ -73,7 +73,7 @@ void answer(edge::Edge& edge, const LogProofs& proofs, const ops::LateRequest& r
     }
     // Not the id of the 201: the newest key of a ring may be unknown here yet.
     const auto key = id_in(request, "message");
-    if (!key) return done(ops::refusal(ops::kBadRequest, "message must be a message's key in hex"));
+    if (!key) return done(ops::refusal(net::kBadRequest, "message must be a message's key in hex"));
     edge.delivery_now({core::Uaid{*uaid}, core::MessageKey{*key}},
                       [done = std::move(done)](const auto& now) { done(page_of(now)); });
 }

@@ -25,7 +25,7 @@ PageThread::~PageThread() {
 void PageThread::answer(std::function<ops::Page()> make, ops::PageDone done) {
     tasks_.post([this, make = std::move(make), done = std::move(done)] {
         auto page =
-            ops::refusal(ops::kInternal, "something unforeseen happened: see the process's log");
+            ops::refusal(net::kInternal, "something unforeseen happened: see the process's log");
         core::contain(name_, [&] { page = make(); });
         done(std::move(page));
     });

@@ -28,9 +28,9 @@ struct StoreService::Impl {
         fs::remove_all(copies, ignored);
         mount.emplace(ops.mount_late("/store", [this](const ops::LateRequest& request, auto done) {
             if (request.path != "/copy")
-                return done(ops::refusal(ops::kNotFound, "there is no such page"));
+                return done(ops::refusal(net::kNotFound, "there is no such page"));
             if (!proofs.admits(request.authorization)) {
-                return done(ops::refusal(ops::kUnauthorized,
+                return done(ops::refusal(net::kUnauthorized,
                                          "copies need a proof of this installation's key ring"));
             }
             thread.answer([this] { return copy(); }, std::move(done));
@@ -41,7 +41,7 @@ struct StoreService::Impl {
         std::error_code failed;
         fs::create_directories(copies, failed);
         if (failed) {
-            return ops::refusal(ops::kUnavailable,
+            return ops::refusal(net::kUnavailable,
                                 "cannot make " + copies.string() + ": " + failed.message());
         }
         std::size_t there = 0;
@@ -50,11 +50,11 @@ struct StoreService::Impl {
             ++there;
         }
         if (failed) {
-            return ops::refusal(ops::kUnavailable,
+            return ops::refusal(net::kUnavailable,
                                 "cannot read " + copies.string() + ": " + failed.message());
         }
         if (there >= kCopiesMax) {
-            return ops::refusal(ops::kConflict, copies.string() + " has " + std::to_string(there) +
+            return ops::refusal(net::kConflict, copies.string() + " has " + std::to_string(there) +
                                                     " copies: remove the unused ones");
         }
         return copy_to(copies / std::to_string(next++));
@@ -63,7 +63,7 @@ struct StoreService::Impl {
     Page copy_to(const fs::path& directory) const {
         if (const auto copied = store::copy_open_store(edge_store, directory); !copied) {
             core::log_error("inspect", "store_not_copied", {{"error", copied.error().message}});
-            return ops::refusal(ops::kUnavailable, copied.error().message);
+            return ops::refusal(net::kUnavailable, copied.error().message);
         }
         core::log_info("inspect", "store_copied", {{"directory", directory.string()}});
         return {.body = core::json_text(nlohmann::json{{"directory", directory.string()}})};

@@ -148,8 +148,19 @@ public:
     virtual Next next(std::string& out) = 0;
 };
 
+/// Statuses of replies (RFC 9110 §15).
+inline constexpr int kOk = 200;
+inline constexpr int kAccepted = 202;
+inline constexpr int kBadRequest = 400;
+inline constexpr int kUnauthorized = 401;
+inline constexpr int kNotFound = 404;
+inline constexpr int kConflict = 409;
+inline constexpr int kInternal = 500;
+inline constexpr int kBadGateway = 502;
+inline constexpr int kUnavailable = 503;
+
 struct HttpReply {
-    int status = 200;
+    int status = kOk;
     std::vector<ReplyHeader> headers;
     std::string body;
     /// In place of `body`. A piece that is not written within `ConnectionTimes::request`, or does

@@ -73,6 +73,13 @@ enum class Rejection : std::uint8_t {
     failed,                ///< its handler threw: 500
 };
 
+struct RejectionText {
+    int status;
+    std::string_view why;
+};
+/// The status and the words of a rejection, for a port whose API has none of its own.
+RejectionText rejection_text(Rejection why);
+
 /// The handler of the requests of one loop. Used on that loop's thread only.
 class HttpHandler {
 public:

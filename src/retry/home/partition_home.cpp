@@ -107,7 +107,7 @@ void PartitionHome::read(const core::RecordView& record) {
         core::DecodeScratch scratch;
         const auto event = core::decode_notification(record, scratch);
         if (const auto* one = std::get_if<core::Lease>(&event)) {
-            lease_->read(Topic::kRetryDone, record.offset, *one);
+            lease_->read(Topic::kRetryDone, *one);
         }
         return;
     }

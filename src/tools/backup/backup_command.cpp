@@ -117,18 +117,18 @@ public:
         : directory_(inspect::snapshot_of(config.data)),
           process_(config.ops, inspect::log_proof(app::load_key_ring(config)->newest())) {
         const auto started = process_.ask("/backup/start");
-        if (started.status == ops::kUnauthorized) {
+        if (started.status == net::kUnauthorized) {
             throw app::StartupError("the process at the ops port " +
                                     std::to_string(config.ops.port) + " has not the key ring " +
                                     config.key_ring_file().string() +
                                     ": see --ops-port, --data and --key-ring");
         }
-        if (started.status == ops::kNotFound || !started.body.is_object()) {
+        if (started.status == net::kNotFound || !started.body.is_object()) {
             throw app::StartupError(
                 "the process at the ops port " + std::to_string(config.ops.port) +
                 " has no embedded log: --ops-port names that of `beckon standalone`");
         }
-        if (started.status != ops::kAccepted)
+        if (started.status != net::kAccepted)
             throw app::StartupError("another backup is being made");
         const auto made = started.body.value("directory", "");
         std::error_code error;

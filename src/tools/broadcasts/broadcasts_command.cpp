@@ -52,7 +52,7 @@ void change_log(app::Installation& installation, const edge::BroadcastSet& broad
 /// The broadcasts of the process that runs here.
 nlohmann::json ask_list(const app::Config& config) {
     const auto reply = ask_ops_port(config.ops, "/broadcasts/list");
-    const bool good = reply.status == ops::kOk && reply.body.is_object() &&
+    const bool good = reply.status == net::kOk && reply.body.is_object() &&
                       reply.body.value("complete", false) && reply.body.contains("broadcasts");
     if (good) return reply.body["broadcasts"];
     throw app::StartupError(
@@ -67,7 +67,7 @@ void change_running(const app::Config& config, const edge::BroadcastSet& broadca
               "&id=" + core::percent_encoded(broadcast.id);
     if (broadcast.version) target += "&version=" + core::percent_encoded(*broadcast.version);
     const auto reply = ask_ops_port(config.ops, target);
-    if (reply.status != ops::kAccepted) {
+    if (reply.status != net::kAccepted) {
         throw app::StartupError(
             "the process at the ops port " + std::to_string(config.ops.port) +
             " refused it: " + (reply.body.is_object() ? reply.body.value("error", "") : ""));

@@ -98,7 +98,7 @@ Sample read_brokers(const app::Config& config) {
 Sample read_process(const app::Config& config) {
     return [ops = config.ops] {
         const auto reply = ask_ops_port(ops, "/lag/now");
-        if (reply.status != ops::kOk) {
+        if (reply.status != net::kOk) {
             throw app::StartupError("the process at the ops port " + std::to_string(ops.port) +
                                     " reports no lag: it has no console, or has just started");
         }

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kReadTimeout{10'000};
 /// The report of the standalone, which does not stand in its log.
 std::optional<cluster::ProcessRecord> standalone(const app::Config& config) {
     const auto reply = ask_ops_port(config.ops, "/process/now");
-    if (reply.status != ops::kOk) return std::nullopt;
+    if (reply.status != net::kOk) return std::nullopt;
     const auto value = core::json_text(reply.body);
     core::RecordView record;
     record.key = "process/standalone/self";

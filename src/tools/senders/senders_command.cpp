@@ -86,7 +86,7 @@ void write(const app::Config& config, const core::SenderRule& rule) {
     if (record.value) target += "&value=" + core::percent_encoded(*record.value);
     const auto reply =
         ask_ops_port(config.ops, target, inspect::log_proof(*app::load_key_ring(config)));
-    if (reply.status == ops::kOk) return;
+    if (reply.status == net::kOk) return;
     throw app::StartupError(
         "the process at the ops port refused it: " +
         (reply.body.is_object() ? reply.body.value("error", "") : std::to_string(reply.status)));
