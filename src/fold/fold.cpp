@@ -10,7 +10,6 @@
 #include "core/log_clock.hpp"
 #include "core/logger.hpp"
 #include "core/result.hpp"
-#include "fold/barrier_queries.hpp"
 #include "fold/input.hpp"
 #include "fold/intake.hpp"
 #include "fold/log_clock_publisher.hpp"
@@ -18,7 +17,6 @@
 #include "fold/opening.hpp"
 #include "fold/progress.hpp"
 #include "fold/stall_watch.hpp"
-#include "fold/trust.hpp"
 #include "log/event_log.hpp"
 
 #include <algorithm>
@@ -26,10 +24,12 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace beckon::fold {
 
@@ -60,6 +60,83 @@ std::string name_of(const std::vector<log::TopicPartition>& inputs) {
     if (inputs.size() > 1) name += "+" + std::to_string(inputs.size() - 1);
     return name;
 }
+
+/// The queries to a fold: whether read barriers have passed, and when an offset is folded. Every
+/// query is answered once, unless the fold ends; none before the call that asked has returned.
+class BarrierQueries {
+public:
+    /// More than `most` queries without an answer are refused as `full`.
+    BarrierQueries(Inputs& inputs, core::Executor& executor, std::size_t most)
+        : inputs_(inputs), executor_(executor), most_(most), lifetime_(executor) {}
+
+    /// Answered once a read barrier of ours has passed on each of `of`.
+    void confirm(const std::vector<InputIndex>& of, Answer answer) {
+        if (auto admitted = admit(std::move(answer))) ask_barriers(of, std::move(admitted));
+    }
+    /// Answered once the turn of the record at `offset` has ended, or after kAnswerTimeout.
+    void when_folded(InputIndex i, core::Offset offset, Answer answer) {
+        auto admitted = admit(std::move(answer));
+        if (!admitted) return;
+        if (inputs_[i]->position() > offset) {
+            executor_.post(lifetime_.guard([admitted] { admitted({}); }));
+            return;
+        }
+        const auto id = inputs_[i]->waiters().add(offset, std::move(admitted));
+        executor_.post_after(kAnswerTimeout, lifetime_.guard([this, i, id] {
+            inputs_[i]->waiters().cut_off(
+                id, {Fault::timed_out, "the fold did not come so far within 2 s"});
+        }));
+    }
+    void refuse(Error why, const Answer& answer) {
+        executor_.post(
+            lifetime_.guard([why = std::move(why), answer] { answer(core::fail(why)); }));
+    }
+    /// Answers all that wait; any answer may destroy this.
+    void refuse_all(const Error& why) {
+        const auto term = lifetime_.term();
+        for (InputIndex i = 0; !term.over() && i < inputs_.size(); ++i) {
+            inputs_[i]->waiters().refuse_all(why);
+            if (!term.over() && inputs_[i]->has_barrier()) inputs_[i]->barrier().refuse_all(why);
+        }
+    }
+
+    /// A query of the fold itself, which is not counted. The first failure is the answer.
+    void ask_barriers(const std::vector<InputIndex>& of, Answer answer) {
+        struct Asked {
+            std::size_t missing;
+            Answer answer;
+        };
+        const auto asked = std::make_shared<Asked>(Asked{of.size(), std::move(answer)});
+        for (const auto i : of) {
+            inputs_[i]->barrier().ask(lifetime_.guard([asked](const core::Result<void>& confirmed) {
+                if (!asked->answer) return;  // it has its answer
+                if (confirmed && --asked->missing > 0) return;
+                std::exchange(asked->answer, {})(confirmed);
+            }));
+        }
+    }
+
+private:
+    /// Counts a query, and its outcome once it is answered. Empty: it was refused.
+    Answer admit(Answer answer) {
+        if (waiting_ >= most_) {
+            refuse({Fault::full, "too many queries wait for the fold"}, answer);
+            return {};
+        }
+        ++waiting_;
+        return lifetime_.guard(
+            [this, answer = std::move(answer)](const core::Result<void>& result) {
+                --waiting_;
+                answer(result);
+            });
+    }
+
+    Inputs& inputs_;
+    core::Executor& executor_;
+    const std::size_t most_;
+    std::size_t waiting_ = 0;
+    core::Lifetime lifetime_;
+};
 
 }  // namespace
 

@@ -109,7 +109,7 @@ std::unique_ptr<TopicsAdmin> open_kafka_admin(const KafkaConfig& config);
 
 /// Settings of the topics as the brokers have them, where a role must not rely on the table alone.
 struct TopicFacts {
-    /// How long tombstones are kept: trust in a checkpoint rests on it (fold/trust.hpp).
+    /// How long tombstones are kept: trust in a checkpoint rests on it (fold/opening.hpp).
     std::chrono::milliseconds delete_retention{};
     /// The least max.message.bytes of all topics (KafkaConfig::message_bytes_max).
     std::size_t message_bytes_max = 0;

@@ -1,4 +1,4 @@
-#include "fold/trust.hpp"
+#include "fold/opening.hpp"
 
 #include <catch2/catch.hpp>
 
