@@ -20,4 +20,6 @@ Timestamp SystemClock::wall() const {
 
 MonoTime SystemClock::mono() const { return MonoTime{read(CLOCK_BOOTTIME)}; }
 
+Duration thread_time() { return read(CLOCK_THREAD_CPUTIME_ID); }
+
 }  // namespace beckon::core

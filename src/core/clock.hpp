@@ -40,4 +40,7 @@ public:
     MonoTime mono() const override;
 };
 
+/// The processor time that the calling thread has had. A system call: some tenths of a microsecond.
+Duration thread_time();
+
 }  // namespace beckon::core

@@ -1,7 +1,7 @@
 #include "net/io_loop.hpp"
 
+#include "core/clock.hpp"
 #include "core/contain.hpp"
-#include "core/thread_time.hpp"
 
 #include <atomic>
 #include <cerrno>

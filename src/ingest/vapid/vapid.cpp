@@ -1,18 +1,25 @@
 #include "ingest/vapid/vapid.hpp"
 
 #include "core/ascii.hpp"
+#include "core/assert.hpp"
 #include "core/base64url.hpp"
+#include "core/handle.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "fetch/url.hpp"
 #include "ingest/api/encryption_headers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <openssl/core_names.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
 
 namespace beckon::ingest {
 
@@ -124,7 +131,89 @@ Checked<void> check_time(std::int64_t exp_s, std::int64_t now_s) {
     return {};
 }
 
+using core::Handle;
+using DigestContext = Handle<EVP_MD_CTX, EVP_MD_CTX_free>;
+using KeyContext = Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+using Key = Handle<EVP_PKEY, EVP_PKEY_free>;
+
+constexpr std::size_t kPointBytes = 65;
+constexpr std::size_t kScalarBytes = 32;
+
+/// One DER INTEGER from 32 big-endian bytes.
+std::size_t append_integer(std::uint8_t* out, std::string_view scalar) {
+    std::size_t skip = 0;
+    while (skip < kScalarBytes - 1 && scalar[skip] == 0) ++skip;
+    const bool sign_byte = (static_cast<std::uint8_t>(scalar[skip]) & 0x80) != 0;
+    const auto length = kScalarBytes - skip + (sign_byte ? 1 : 0);
+    std::size_t n = 0;
+    out[n++] = 0x02;
+    out[n++] = static_cast<std::uint8_t>(length);
+    if (sign_byte) out[n++] = 0;
+    for (auto i = skip; i < kScalarBytes; ++i) out[n++] = static_cast<std::uint8_t>(scalar[i]);
+    return n;
+}
+
+const unsigned char* bytes_of(std::string_view text) {
+    return reinterpret_cast<const unsigned char*>(text.data());
+}
+
 }  // namespace
+
+/// ES256 verification with OpenSSL contexts that are made once and reused: a fresh set costs a
+/// third more per verification. One instance per thread.
+class Es256 {
+public:
+    Es256() { BECKON_ASSERT(verifier_ && from_data_, "OpenSSL lacks EC"); }
+
+    enum class Verdict : std::uint8_t {
+        good,
+        bad_key,        ///< not an uncompressed P-256 point
+        bad_signature,  ///< wrong, or not 64 bytes
+    };
+    /// `point` is the raw key (65 bytes, leading 0x04), `signature` r ‖ s.
+    Verdict verify(std::string_view point, std::string_view message, std::string_view signature) {
+        const auto key = import(point);
+        if (!key) {
+            ERR_clear_error();
+            return Verdict::bad_key;
+        }
+        if (signature.size() != 2 * kScalarBytes) return Verdict::bad_signature;
+        std::array<std::uint8_t, 72> der{};
+        std::size_t body = append_integer(der.data() + 2, signature.substr(0, kScalarBytes));
+        body += append_integer(der.data() + 2 + body, signature.substr(kScalarBytes));
+        der[0] = 0x30;
+        der[1] = static_cast<std::uint8_t>(body);
+
+        auto* context = verifier_.get();
+        EVP_MD_CTX_reset(context);
+        const bool good =
+            EVP_DigestVerifyInit_ex(context, nullptr, "SHA256", nullptr, nullptr, key.get(),
+                                    nullptr) == 1 &&
+            EVP_DigestVerify(context, der.data(), body + 2, bytes_of(message), message.size()) == 1;
+        ERR_clear_error();
+        return good ? Verdict::good : Verdict::bad_signature;
+    }
+
+private:
+    Key import(std::string_view point) const {
+        if (point.size() != kPointBytes || point[0] != 0x04) return nullptr;
+        if (EVP_PKEY_fromdata_init(from_data_.get()) != 1) return nullptr;
+        char group[] = "prime256v1";
+        const std::array<OSSL_PARAM, 3> parameters{
+            OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
+            OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY,
+                                              const_cast<char*>(point.data()), point.size()),
+            OSSL_PARAM_construct_end(),
+        };
+        EVP_PKEY* key = nullptr;
+        EVP_PKEY_fromdata(from_data_.get(), &key, EVP_PKEY_PUBLIC_KEY,
+                          const_cast<OSSL_PARAM*>(parameters.data()));
+        return Key{key};
+    }
+
+    const DigestContext verifier_{EVP_MD_CTX_new()};
+    const KeyContext from_data_{EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr)};
+};
 
 Checked<VapidCredentials> parse_authorization(std::string_view authorization,
                                               const RequestHeaders& headers, std::string& storage) {
@@ -198,7 +287,10 @@ std::vector<std::string> accepted_audiences(std::string_view origin,
 VapidVerifier::VapidVerifier(std::vector<std::string> audiences, std::size_t cache_entries)
     : audiences_(std::move(audiences)),
       wrong_audience_(refusal_of_audience(audiences_)),
+      es256_(std::make_unique<Es256>()),
       cache_(cache_entries) {}
+
+VapidVerifier::~VapidVerifier() = default;
 
 Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, core::Timestamp now,
                                            const std::function<Checked<void>()>& may_verify) {
@@ -235,7 +327,7 @@ Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentia
     if (std::find(audiences_.begin(), audiences_.end(), jwt->aud) == audiences_.end()) {
         return unauthorized(wrong_audience_);
     }
-    switch (es256_.verify(*point, jwt->signed_part, jwt->signature)) {
+    switch (es256_->verify(*point, jwt->signed_part, jwt->signature)) {
         case Es256::Verdict::good: break;
         case Es256::Verdict::bad_key:
             last_ = VapidOutcome::forged;

@@ -5,7 +5,6 @@
 #include "core/tokens.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
-#include "ingest/vapid/es256.hpp"
 #include "net/peer_address.hpp"
 #include "net/rate_limiter.hpp"
 
@@ -15,6 +14,7 @@
 #include <cstring>
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -141,6 +141,8 @@ enum class VapidOutcome : std::uint8_t {
 };
 inline std::string_view to_string(VapidOutcome outcome) { return core::name_of(outcome); }
 
+class Es256;
+
 /// Step 4 of the order of checks, with the cache (docs/design.md#vapid-cache). One instance per
 /// thread.
 class VapidVerifier {
@@ -150,6 +152,7 @@ public:
     static constexpr std::int64_t kLifetimeMaxS = 86'400;
 
     VapidVerifier(std::vector<std::string> audiences, std::size_t cache_entries);
+    ~VapidVerifier();
     VapidVerifier(const VapidVerifier&) = delete;
     VapidVerifier& operator=(const VapidVerifier&) = delete;
 
@@ -168,7 +171,7 @@ private:
 
     const std::vector<std::string> audiences_;
     const std::string wrong_audience_;  ///< names the accepted audiences
-    Es256 es256_;
+    const std::unique_ptr<Es256> es256_;
     VapidCache cache_;
     VapidOutcome last_ = VapidOutcome::refused;
 };

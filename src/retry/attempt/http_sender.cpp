@@ -1,9 +1,9 @@
 #include "retry/attempt/http_sender.hpp"
 
+#include "core/clock.hpp"
 #include "core/contain.hpp"
 #include "core/handle.hpp"
 #include "core/lifetime.hpp"
-#include "core/thread_time.hpp"
 #include "retry/attempt/transfer.hpp"
 
 #include <algorithm>
