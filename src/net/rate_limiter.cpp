@@ -36,16 +36,11 @@ void RateLimiter::spend(const PeerAddress& peer, core::MonoTime now) {
 
 std::optional<std::chrono::seconds> RateLimiter::try_spend(const PeerAddress& peer,
                                                            core::MonoTime now) {
-    return try_spend_key(peer.limit_key().bytes, now);
-}
-
-std::optional<std::chrono::seconds> RateLimiter::try_spend_key(
-    const std::array<std::uint8_t, 16>& key, core::MonoTime now) {
     if (!enabled()) return std::nullopt;
     const std::scoped_lock lock{mutex_};
-    const PeerAddress named{key};
-    const auto wait = buckets_.wait(named, now);
-    if (!wait) buckets_.take(named, now);
+    const auto key = peer.limit_key();
+    const auto wait = buckets_.wait(key, now);
+    if (!wait) buckets_.take(key, now);
     return in_seconds(wait);
 }
 

@@ -4,9 +4,8 @@
 #include "core/token_buckets.hpp"
 #include "net/peer_address.hpp"
 
-#include <array>
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <mutex>
 #include <optional>
 
@@ -29,9 +28,6 @@ public:
     void spend(const PeerAddress& peer, core::MonoTime now);
     /// wait() and, if there is space, spend().
     std::optional<std::chrono::seconds> try_spend(const PeerAddress& peer, core::MonoTime now);
-    /// try_spend() for something else than an address, which 16 bytes name.
-    std::optional<std::chrono::seconds> try_spend_key(const std::array<std::uint8_t, 16>& key,
-                                                      core::MonoTime now);
 
 private:
     const Options options_;

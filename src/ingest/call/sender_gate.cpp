@@ -3,7 +3,7 @@
 #include "core/base64url.hpp"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace beckon::ingest {
 
@@ -24,27 +24,25 @@ SenderGate::Judgement SenderGate::judge(SenderKind kind, const core::Sha256& nam
                                         core::MonoTime now) {
     const auto text = core::hex(name);
     if (rules_.blocks(kind, text)) return {.answer = Answer::blocked, .kind = kind};
-    const auto limiter = limiter_of(kind);
-    if (!limiter) return {};
-    std::array<std::uint8_t, 16> key{};
-    std::copy_n(name.begin(), key.size(), key.begin());
-    const auto wait = limiter->try_spend_key(key, now);
-    if (!wait) return {};
-    return {.answer = Answer::too_many, .kind = kind, .wait = *wait};
-}
-
-/// A limit that has changed begins anew.
-std::shared_ptr<net::RateLimiter> SenderGate::limiter_of(SenderKind kind) {
     const auto limit = rules_.limit(kind);
     const std::scoped_lock lock{mutex_};
-    auto& known = limiters_[kind];
-    if (known.per_second == limit) return known.limiter;
-    known = {.per_second = limit, .limiter = nullptr};
-    if (limit > 0) {
-        known.limiter = std::make_shared<net::RateLimiter>(
-            net::RateLimiter::Options{.limit = limit, .window = std::chrono::seconds{1}});
+    auto& limiter = limiters_[kind];
+    if (std::exchange(limiter.per_second, limit) != limit) limiter.buckets.reset();
+    if (limit == 0) return {};
+    if (!limiter.buckets) {
+        limiter.buckets.emplace(core::TokenRate{
+            .at_once = limit, .each = core::Duration{std::chrono::seconds{1}} / limit});
     }
-    return known.limiter;
+    core::Bytes16 key{};
+    std::copy_n(name.begin(), key.size(), key.begin());
+    const auto wait = limiter.buckets->wait(key, now);
+    if (!wait) {
+        limiter.buckets->take(key, now);
+        return {};
+    }
+    return {.answer = Answer::too_many,
+            .kind = kind,
+            .wait = std::chrono::ceil<std::chrono::seconds>(*wait)};
 }
 
 }  // namespace beckon::ingest

@@ -2,13 +2,12 @@
 
 #include "core/clock.hpp"
 #include "core/ids.hpp"
+#include "core/token_buckets.hpp"
 #include "core/tokens.hpp"
 #include "fold/sender_rules.hpp"
-#include "net/rate_limiter.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -34,10 +33,9 @@ public:
 
 private:
     struct Limiter {
-        std::uint32_t per_second = 0;
-        std::shared_ptr<net::RateLimiter> limiter{};  ///< null: no limit
+        std::uint32_t per_second = 0;  ///< a limit that has changed begins anew; 0: none
+        std::optional<core::TokenBuckets<core::Bytes16>> buckets{};
     };
-    std::shared_ptr<net::RateLimiter> limiter_of(core::SenderKind kind);
     Judgement judge(core::SenderKind kind, const core::Sha256& name, core::MonoTime now);
 
     const fold::SenderRules& rules_;
