@@ -32,8 +32,9 @@ struct WindowLimits {
     std::size_t messages_min = 10;
     std::size_t messages_max = 256;
     std::size_t bytes = 64U << 10;  ///< of frames
-    /// Frame bytes of the least number of messages: half of a socket's outbox, so that answers and
-    /// TTL-0 messages fit beside them. A message that is larger by itself is sent alone.
+    /// Frame bytes of the least number of messages: half of what a socket may hold unsent, so that
+    /// answers and TTL-0 messages fit beside them. A message that is larger by itself is sent
+    /// alone.
     std::size_t bytes_max = 512U << 10;
     /// Messages without an answer, also those that no longer count for the window: a client that
     /// never acknowledges gets ten of the least windows, or two of the largest, and no more.
@@ -77,9 +78,9 @@ struct EdgeOptions {
     /// A message that comes in pieces is complete after so long, or the client is closed.
     std::chrono::milliseconds frame_timeout{15'000};
     /// Several windows of the largest notifications: only a client that does not read has as much.
-    static constexpr std::size_t kOutboxBytesMax = 1U << 20;
+    static constexpr std::size_t kUnsentBytesMax = 1U << 20;
     /// Memory of the frames that wait for one client; more and it is dropped as slow.
-    std::size_t outbox_bytes_max = kOutboxBytesMax;
+    std::size_t unsent_bytes_max = kUnsentBytesMax;
     std::size_t held_bytes_max = 32U << 20;  ///< memory that all clients of a shard hold
     unsigned sockets_max = 0;                ///< of a shard; 0: as many as the process may open
 
@@ -139,7 +140,7 @@ struct EdgeOptions {
     /// "host:port" by which other edges reach it; empty: link_host and the port.
     std::string link_address{};
     /// Bytes that may wait for one peer before messages to it are refused.
-    std::size_t link_outbox_bytes_max = 8U << 20;
+    std::size_t link_queue_bytes_max = 8U << 20;
 };
 
 }  // namespace beckon::edge

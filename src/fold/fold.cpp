@@ -575,9 +575,9 @@ void Fold::request_turn() {
     if (impl_->phase != Phase::opening) impl_->schedule_turn();
 }
 
-bool Fold::suspect() {
+bool Fold::stalled() {
     impl_->stall_watch.update(impl_->phase == Phase::following);
-    return impl_->stall_watch.suspect();
+    return impl_->stall_watch.stalled();
 }
 
 Progress Fold::progress() const {

@@ -91,7 +91,7 @@ public:
 
     /// True after the loop stalled, until a read barrier that was set since has passed: another
     /// node may have taken over meanwhile.
-    bool suspect();
+    bool stalled();
 
     Progress progress() const;
     Phase phase() const;

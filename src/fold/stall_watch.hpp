@@ -20,17 +20,17 @@ public:
     void turned() { last_turn_ = clock_.mono(); }
     /// Reads the clock; `following`: read barriers can be asked for.
     void update(bool following) {
-        if (clock_.mono() - last_turn_ > most_) suspect_ = true;
-        if (!suspect_ || asked_ || !following) return;
+        if (clock_.mono() - last_turn_ > most_) stalled_ = true;
+        if (!stalled_ || asked_ || !following) return;
         asked_ = true;
         prove_([this](const core::Result<void>& confirmed) {
             asked_ = false;
-            if (confirmed) suspect_ = false;
+            if (confirmed) stalled_ = false;
         });
     }
-    bool suspect() const { return suspect_; }
+    bool stalled() const { return stalled_; }
     /// Read barriers have passed that were set since.
-    void proven() { suspect_ = false; }
+    void proven() { stalled_ = false; }
     /// The query under way is not answered any more.
     void forget_query() { asked_ = false; }
 
@@ -39,7 +39,7 @@ private:
     const core::Clock& clock_;
     const std::function<void(Answer)> prove_;
     core::MonoTime last_turn_{};
-    bool suspect_ = false;
+    bool stalled_ = false;
     bool asked_ = false;
 };
 

@@ -48,7 +48,7 @@ std::string_view read_record(const RecordView& record, std::string& scratch,
     into.created = *created;
     if (find_member(json, "vapid_sha256")) {
         const std::string* sha = find_text(json, "vapid_sha256");
-        if (!sha || !is_sha256_hex(*sha)) return "vapid_sha256 is not 64 hex digits";
+        if (!sha || !parse_sha256(*sha)) return "vapid_sha256 is not 64 hex digits";
         scratch = *sha;
         into.vapid_sha256 = scratch;
     }

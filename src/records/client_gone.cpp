@@ -41,7 +41,7 @@ std::optional<ClientGone> decode_client_gone(const RecordView& record) {
     rest.remove_prefix(kHexSize);
     if (!uaid || !rest.starts_with(kBetween)) return std::nullopt;
     rest.remove_prefix(kBetween.size());
-    if (!is_sha256_hex(rest) || record.header(header::kType) != kType) return std::nullopt;
+    if (!parse_sha256(rest) || record.header(header::kType) != kType) return std::nullopt;
     return ClientGone{.uaid = Uaid{*uaid}, .token_hash = std::string{rest}};
 }
 

@@ -5,6 +5,7 @@
 #include "core/json_text.hpp"
 #include "records/log_key.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -24,9 +25,14 @@ std::string padded(Epoch epoch) {
     return std::string(kEpochDigits - digits.size(), '0') + digits;
 }
 
-bool is_sha256_hex(std::string_view text) {
-    return text.size() == 2 * kHexSize && parse_hex16(text.substr(0, kHexSize)) &&
-           parse_hex16(text.substr(kHexSize));
+std::optional<Sha256> parse_sha256(std::string_view text) {
+    if (text.size() != 2 * kHexSize) return std::nullopt;
+    const auto first = parse_hex16(text.substr(0, kHexSize));
+    const auto second = parse_hex16(text.substr(kHexSize));
+    if (!first || !second) return std::nullopt;
+    Sha256 out{};
+    std::copy(second->begin(), second->end(), std::copy(first->begin(), first->end(), out.begin()));
+    return out;
 }
 
 std::int64_t to_ms(Timestamp time) { return time.time_since_epoch().count(); }

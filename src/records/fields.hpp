@@ -4,6 +4,7 @@
 #include "core/decimal.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
+#include "core/tokens.hpp"
 #include "records/headers.hpp"
 #include "records/write_stamp.hpp"
 
@@ -59,8 +60,8 @@ Record record_of(std::string key, std::optional<std::string> value, std::string_
 /// A record whose value is JSON; no value makes the tombstone. `stamp`: of `subscriptions`.
 Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
                     const std::optional<WriteStamp>& stamp = std::nullopt);
-/// 64 hex digits, lower case.
-bool is_sha256_hex(std::string_view text);
+/// From 64 hex digits, lower case; nullopt for anything else.
+std::optional<Sha256> parse_sha256(std::string_view text);
 /// The epoch of a lease in a key, so that keys of leases sort.
 std::string padded(Epoch epoch);
 

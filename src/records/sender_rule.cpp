@@ -21,7 +21,7 @@ Result<void> refuse(const std::string& why) { return fail(Fault::invalid, why); 
 
 Result<void> check_blocked(const BlockedSender& sender) {
     const bool hashed = sender.kind != SenderKind::owner;
-    if (hashed && !is_sha256_hex(sender.name)) {
+    if (hashed && !parse_sha256(sender.name)) {
         return refuse("the name of a VAPID key or a subscription must be 64 hex digits");
     }
     if (!hashed && !is_owner_name(sender.name)) {

@@ -289,7 +289,7 @@ std::vector<PendingTombstone> PartitionStore::pending_tombstones_after(
 }
 std::vector<StaleWrite> PartitionStore::stale_writes_after(const std::optional<StaleWrite>& after,
                                                            std::size_t max) {
-    return impl_->value_of(impl_->stale_writes.after(after, max));
+    return impl_->value_of(impl_->stale_writes.page_after(after, max));
 }
 NewPendingTombstones PartitionStore::take_new_pending_tombstones() {
     return impl_->notifications.take_new_pending_tombstones();

@@ -60,7 +60,7 @@ public:
     bool dirty() const;
     /// True if so much has collected that it should be written now, or a read failed.
     bool commit_due() const;
-    /// What commit() would write: rows, and bytes of messages.
+    /// The rows that commit() would write, and the bytes of their messages.
     std::size_t changed_rows() const;
     std::size_t changed_bytes() const;
     /// A read failed since the last commit.

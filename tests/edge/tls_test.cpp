@@ -210,7 +210,7 @@ TEST_CASE("over TLS too: time-outs, slow readers and the stop") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
     options.hello_timeout = 500ms;
-    options.outbox_bytes_max = 256 * 1024;
+    options.unsent_bytes_max = 256 * 1024;
     FrontWorld world{options};
     auto mute = world.connect(Tls::yes);
     CHECK(mute.until_closed().reason() == "HandshakeTimeout");

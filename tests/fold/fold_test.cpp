@@ -580,15 +580,15 @@ TEST_CASE("a loop that stalled trusts nothing before a new read barrier") {
     FoldWorld world;
     world.start_and_follow();
     world.run_for(10s);
-    CHECK_FALSE(world.fold->suspect());
+    CHECK_FALSE(world.fold->stalled());
     world.memory->hold_readers(kFirst, true);
     world.clock.advance(world.options.stall_after + 2s);  // nothing ran
-    CHECK(world.fold->suspect());
+    CHECK(world.fold->stalled());
     world.run_for(500ms);
-    CHECK(world.fold->suspect());
+    CHECK(world.fold->stalled());
     world.memory->hold_readers(kFirst, false);
     world.run_for(4s);
-    CHECK_FALSE(world.fold->suspect());
+    CHECK_FALSE(world.fold->stalled());
 }
 
 TEST_CASE("each partition has a clock of its own, which every report teaches") {

@@ -72,7 +72,7 @@ SimEdge::SimEdge(Surroundings around, Options options)
              .endpoint_url = "https://sim",
              .window = options_.window,
              .session_timeout = kSessionTimeout,
-             .link_outbox_bytes_max = options_.link_bytes_max};
+             .link_queue_bytes_max = options_.link_bytes_max};
     std::vector<edge::Loop*> loops;
     for (std::size_t i = 0; i < options_.shards; ++i) {
         shards_.push_back(

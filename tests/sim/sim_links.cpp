@@ -9,7 +9,7 @@ namespace beckon::sim {
 using core::Fault;
 using edge::Sent;
 using edge::link::LinkConnection;
-using edge::link::LinkOutbox;
+using edge::link::LinkQueue;
 
 namespace {
 
@@ -51,7 +51,7 @@ SimLinks::~SimLinks() {
 
 SimLinks::PeerPtr SimLinks::peer_of(const core::NodeId& node) {
     auto& peer = peers_[node];
-    if (!peer) peer = std::make_shared<Peer>(node, options_.link_outbox_bytes_max);
+    if (!peer) peer = std::make_shared<Peer>(node, options_.link_queue_bytes_max);
     return peer;
 }
 
@@ -86,11 +86,11 @@ template <class Message>
 Sent SimLinks::send(const core::NodeId& to, const Message& message) {
     const auto at = peers_.find(to);
     if (at == peers_.end()) return Sent::away;
-    switch (at->second->outbox.append(message)) {
-        case LinkOutbox::Append::first: notified_.push_back(at->second); return Sent::yes;
-        case LinkOutbox::Append::joined: return Sent::yes;
-        case LinkOutbox::Append::full: return Sent::full;
-        case LinkOutbox::Append::closed: return Sent::away;
+    switch (at->second->queue.append(message)) {
+        case LinkQueue::Append::first: notified_.push_back(at->second); return Sent::yes;
+        case LinkQueue::Append::joined: return Sent::yes;
+        case LinkQueue::Append::full: return Sent::full;
+        case LinkQueue::Append::closed: return Sent::away;
     }
     return Sent::away;
 }
@@ -195,14 +195,14 @@ void SimLinks::greeted(const std::shared_ptr<Connection>& connection) {
     peer->connection = connection;
     peer->retry_after = edge::link::Links::kRetryFirst;
     peer->refusals = 0;
-    peer->outbox.open();
+    peer->queue.open();
     events_.up(peer->node);
 }
 
 void SimLinks::flush(Connection& connection) {
-    if (connection.peer) connection.peer->outbox.take(connection.unsent);
+    if (connection.peer) connection.peer->queue.take(connection.unsent);
     if (!connection.unsent.empty()) connection.wire->write(connection.side, connection.unsent);
-    if (connection.peer) connection.peer->outbox.sent(connection.unsent.size());
+    if (connection.peer) connection.peer->queue.sent(connection.unsent.size());
 }
 
 void SimLinks::close(const std::shared_ptr<Connection>& connection, const core::Error& why) {
@@ -212,7 +212,7 @@ void SimLinks::close(const std::shared_ptr<Connection>& connection, const core::
     if (!peer) return;
     if (peer->connection == connection) peer->connection.reset();
     if (connection->peer) {
-        peer->outbox.close();
+        peer->queue.close();
         events_.down(peer->node, why);
     }
     dial_later(peer);

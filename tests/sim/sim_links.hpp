@@ -16,7 +16,7 @@
 
 namespace beckon::sim {
 
-/// The links of one node: as edge::link::Links, with its outboxes, frames and protocol, over the
+/// The links of one node: as edge::link::Links, with its queues, frames and protocol, over the
 /// simulated network instead of sockets and TLS. On one loop.
 class SimLinks final : public edge::NodeTransport {
 public:
@@ -37,9 +37,9 @@ public:
 private:
     struct Connection;
     struct Peer {
-        Peer(core::NodeId n, std::size_t bytes_max) : node(std::move(n)), outbox(bytes_max) {}
+        Peer(core::NodeId n, std::size_t bytes_max) : node(std::move(n)), queue(bytes_max) {}
         const core::NodeId node;
-        edge::link::LinkOutbox outbox;
+        edge::link::LinkQueue queue;
         std::shared_ptr<Connection> connection;  ///< greeted, or called and not answered yet
         core::Duration retry_after{};
         bool named = false;

@@ -7,7 +7,8 @@
 namespace beckon::test {
 
 /// The longest turn of a thread, in the processor's time. It is far below the stall that makes a
-/// loop suspect (half of the session time-out), and short enough for other clients of the shard.
+/// loop count as stalled (half of the session time-out), and short enough for other clients of the
+/// shard.
 inline constexpr std::chrono::milliseconds kTurnMost{200};
 
 /// When a turn began.

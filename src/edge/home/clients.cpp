@@ -28,14 +28,14 @@ void Clients::attach(const Attach& message) {
     const Offer offer{.uaid = message.uaid, .by_client = message.offered, .again = message.again};
     if (parts_.leadership.serving()) return answer(message.session, offer);
     const bool soon = parts_.leadership.wanted() || context_.fold.phase() != fold::Phase::following;
-    if (!soon) return context_.outbox.release(message.session, closing::kNotServing);
+    if (!soon) return context_.output.release(message.session, closing::kNotServing);
     keep(message.session, offer);
 }
 
 void Clients::answer(const SessionId& id, const Offer& offer) {
     const bool is_new = !offer.by_client && !offer.again;
     if (is_new) return identify(id, offer, offer.uaid, false);
-    if (!context_.fold.suspect() && may_attach(context_.store.client(offer.uaid))) {
+    if (!context_.fold.stalled() && may_attach(context_.store.client(offer.uaid))) {
         return identify(id, offer, offer.uaid, true);
     }
     // A client without a record is known to this session alone, so no proof of its absence is
@@ -46,7 +46,7 @@ void Clients::answer(const SessionId& id, const Offer& offer) {
 }
 
 void Clients::wait_for_barrier(const SessionId& id, const Offer& offer) {
-    if (hellos_.size() >= kHellosMax) return context_.outbox.close(id, closing::kOverloaded);
+    if (hellos_.size() >= kHellosMax) return context_.output.close(id, closing::kOverloaded);
     hellos_.emplace(id, Hello{offer});
     context_.fold.confirm(kSubscriptionsInput,
                           lifetime_.guard([this, id](const core::Result<void>& result) {
@@ -62,17 +62,17 @@ void Clients::confirmed(const SessionId& id, const core::Result<void>& result) {
     const auto& offer = node.mapped().offer;
     const auto client = context_.store.client(offer.uaid);
     if (!result || context_.store.broken()) {
-        return context_.outbox.close(id, closing::kUnproven);
+        return context_.output.close(id, closing::kUnproven);
     }
     const bool known = may_attach(client);
-    if (!known && offer.again) return context_.outbox.close(id, closing::kRemoved);
+    if (!known && offer.again) return context_.output.close(id, closing::kRemoved);
     identify(id, offer,
              known ? offer.uaid : new_uaid_in(context_.partition, context_.options.partitions),
              known);
 }
 
 void Clients::keep(const SessionId& id, const Offer& offer) {
-    if (hellos_.size() >= kHellosMax) return context_.outbox.close(id, closing::kOverloaded);
+    if (hellos_.size() >= kHellosMax) return context_.output.close(id, closing::kOverloaded);
     const auto place = ++last_place_;
     if (hellos_.emplace(id, Hello{offer, place}).second) kept_.emplace(place, id);
 }
@@ -97,18 +97,18 @@ void Clients::release_hellos(Closing closing) {
     lifetime_.renew();
     kept_.clear();
     for (const auto& [id, waiting] : std::exchange(hellos_, {}))
-        context_.outbox.release(id, closing);
+        context_.output.release(id, closing);
 }
 
 /// A session begins. Of two connections with one UAID the later hello wins.
 void Clients::identify(const SessionId& id, const Offer& offer, const core::Uaid& uaid,
                        bool known) {
-    auto& outbox = context_.outbox;
-    if (parts_.removals.holds(uaid)) return outbox.close(id, closing::kRemoved);
+    auto& output = context_.output;
+    if (parts_.removals.holds(uaid)) return output.close(id, closing::kRemoved);
     const auto stamp = offer.again ? offer.again->stamp
                                    : SessionStamp{parts_.leadership.epoch(), ++answered_hellos_};
     if (auto* other = context_.sessions.of(uaid)) {
-        if (other->stamp > stamp) return outbox.close(id, closing::kReplaced);
+        if (other->stamp > stamp) return output.close(id, closing::kReplaced);
         end(*other, closing::kReplaced);  // the later hello wins
     }
     auto& session = context_.sessions.open(id, uaid, offer.uaid);
@@ -116,7 +116,7 @@ void Clients::identify(const SessionId& id, const Offer& offer, const core::Uaid
     session.persisted = known;
     session.attached = context_.clock.mono();
     parts_.registrations.attached(session);
-    outbox.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
+    output.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
     if (!known) return;
     parts_.delivery.attached(session);
     context_.fold.request_turn();
@@ -128,20 +128,19 @@ void Clients::receive(const FromClient& message) {
         return;
     }
     if (forget_hello(message.session)) {
-        context_.outbox.close(message.session, closing::kOutOfPlace);
+        context_.output.close(message.session, closing::kOutOfPlace);
     } else if (overloaded()) {
         send_away(message.session);
     } else {
-        context_.outbox.release(message.session, closing::kNotAttached);
+        context_.output.release(message.session, closing::kNotAttached);
     }
 }
 
-/// This does not wait in the outbox: it follows from nothing, and would take space itself. Frames
+/// This does not wait in the output: it follows from nothing, and would take space itself. Frames
 /// that wait there for the client find no session at its front any more.
 void Clients::send_away(const SessionId& session) {
-    constexpr auto kWhy = closing::kOverloaded;
     context_.fronts.to_front(
-        CloseClient{.session = session, .code = kWhy.code, .reason = std::string{kWhy.reason}});
+        close_client(session, closing::kOverloaded, CloseClient::Kind::closed));
 }
 
 void Clients::detach(const Detach& message) {
@@ -159,9 +158,9 @@ void Clients::front_lost(const core::NodeId& front) {
 }
 
 void Clients::apply(Session& session, Effects effects) {
-    auto& outbox = context_.outbox;
+    auto& output = context_.output;
     count(effects);
-    for (auto& frame : effects.frames) outbox.frame(session.id, std::move(frame.text));
+    for (auto& frame : effects.frames) output.frame(session.id, std::move(frame.text));
     finish_acked(session, effects);
     report_nacked(session, effects);
     observe_acks(session);
@@ -204,7 +203,7 @@ void Clients::finish_acked(Session& session, const Effects& effects) {
 void Clients::report_nacked(const Session& session, const Effects& effects) {
     for (const auto& [message, as, code] : effects.nacked) {
         if (auto tracked = context_.store.tracked(session.uaid, message)) {
-            context_.outbox.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
+            context_.output.report({.message = std::move(*tracked), .reached = {as}, .logged = {}});
         }
     }
 }
@@ -218,7 +217,7 @@ void Clients::observe_acks(Session& session) {
 }
 
 void Clients::end(Session& session, Closing closing) {
-    context_.outbox.close(session.id, closing);
+    context_.output.close(session.id, closing);
     forget(session);
 }
 

@@ -23,7 +23,7 @@ namespace beckon::edge {
 
 /// The clients of one home, from their hello to their end. The one place that applies the effects
 /// of a client's frame: decisions go into the store's next batch, and the frames that answer the
-/// client wait in the outbox for the end of the turn.
+/// client wait in the output for the end of the turn.
 ///
 /// A hello gives a client its UAID. A known one is answered at once, an unknown one only after a
 /// read barrier: a new UAID in place of the offered one makes Firefox drop every subscription.
@@ -37,7 +37,7 @@ public:
     static constexpr std::size_t kHellosBudget = 512;
     /// The most memory of frames that wait for a write of the store that fails. Above it clients
     /// that send a frame, and clients that come, are closed at once.
-    static constexpr std::size_t kOutboxBytesMax = 64U << 20;
+    static constexpr std::size_t kOutputBytesMax = 64U << 20;
 
     /// All of it outlives this.
     struct Parts {
@@ -84,7 +84,7 @@ private:
     bool forget_hello(const SessionId& id);
     void identify(const SessionId& id, const Offer& offer, const core::Uaid& uaid, bool known);
     void send_away(const SessionId& session);
-    bool overloaded() const { return context_.outbox.bytes() > kOutboxBytesMax; }
+    bool overloaded() const { return context_.output.bytes() > kOutputBytesMax; }
     void apply(Session& session, Effects effects);
     void finish_acked(Session& session, const Effects& effects);
     void report_nacked(const Session& session, const Effects& effects);

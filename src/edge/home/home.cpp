@@ -52,9 +52,9 @@ Home::Home(core::Partition partition, const HomeContext& context,
       store_(std::move(store)),
       fold_(fold_options(partition, options_),
             {context.log, context.publisher, context.executor, context.clock}, *this),
-      outbox_(options_.milestones),
+      output_(options_.milestones),
       sessions_(options_),
-      parts_{context, partition, *store_, fold_, sessions_, outbox_, *this, counters_},
+      parts_{context, partition, *store_, fold_, sessions_, output_, *this, counters_},
       delivery_(parts_),
       tombstone_outbox_(parts_, delivery_),
       registrations_(parts_, delivery_),
@@ -179,7 +179,7 @@ void Home::unknown(log::Topic topic, core::Offset offset, const core::Unknown& r
 /// Left-over work has a budget, and its decisions wait for the next turn.
 void Home::turn_ended() {
     leadership_.turn_ended();
-    outbox_.flush(parts_.fronts);
+    output_.flush(parts_.fronts);
     if (!commit_at_ && store_->dirty())
         commit_at_ = parts_.clock.mono() + commit_after(parts_.partition);
     if (!leadership_.serving()) return;
@@ -197,7 +197,7 @@ void Home::turn_ended() {
 /// for a commit: their tombstones are published, without a report.
 void Home::flush_or_turn() {
     if (dirty()) return fold_.request_turn();
-    outbox_.flush(parts_.fronts);
+    output_.flush(parts_.fronts);
     tombstone_outbox_.take_new();
 }
 
@@ -225,11 +225,11 @@ void Home::ended(Closing closing) {
     removals_.stop();
     pending_.clear();
     delivery_.stop();
-    outbox_.drop_frames();
+    output_.drop_frames();
     clients_.release_hellos(closing);
-    for (const auto& [uaid, session] : sessions_) outbox_.release(session.id, closing);
+    for (const auto& [uaid, session] : sessions_) output_.release(session.id, closing);
     sessions_.clear();
-    outbox_.flush(parts_.fronts);  // these follow from no record
+    output_.flush(parts_.fronts);  // these follow from no record
     fold_.report_offsets(false);
 }
 
@@ -240,7 +240,7 @@ void Home::tick() {
         registrations_.tick();
         removals_.tick();
         delivery_.tick();
-        if (!fold_.suspect()) tombstone_outbox_.outcomes().expire();
+        if (!fold_.stalled()) tombstone_outbox_.outcomes().expire();
         store_->write_postponed(false);
     }
     fold_.request_turn();

@@ -36,7 +36,7 @@ namespace beckon::edge {
 ///
 /// Its parts: fold (the runtime), leadership (does it serve?), clients (hellos, and frames to the
 /// parts), sessions (the protocol), delivery, registrations (with purges), removals, pending limit,
-/// pending tombstones (with outcomes, for receipts), outbox. They share a PartContext, and ask the
+/// pending tombstones (with outcomes, for receipts), output. They share a PartContext, and ask the
 /// home by HomeCalls. All their decisions leave in one place, at the end of a turn.
 class Home final : private fold::State, private HomeCalls {
 public:
@@ -143,7 +143,7 @@ private:
     HomeCounters counters_;
 
     fold::Fold fold_;
-    Outbox outbox_;
+    Output output_;
     Sessions sessions_;
     const PartContext parts_;
     Delivery delivery_;

@@ -7,7 +7,7 @@
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
 #include "edge/edge_options.hpp"
-#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/output.hpp"
 #include "edge/home/session/sessions.hpp"
 #include "edge/protocol/closings.hpp"
 #include "edge/protocol/protocol.hpp"
@@ -89,7 +89,7 @@ void for_each_counter(const F& f, Counters&&... counters) {
     for (std::size_t i = 0; i < kCommands.size(); ++i) f(counters.commands[i]...);
 }
 
-/// What a home has counted since it was made; HomeShard adds those of homes that are gone.
+/// The counts of a home since it was made; HomeShard adds those of homes that are gone.
 using HomeCounters = PerCounter<std::uint64_t>;
 inline void add(HomeCounters& to, const HomeCounters& from) {
     for_each_counter([](std::uint64_t& sum, std::uint64_t more) { sum += more; }, to, from);
@@ -119,7 +119,7 @@ public:
     /// From here on nothing is decided, published or answered: another home may do so. May come
     /// while records are replayed.
     virtual void ended(Closing closing) = 0;
-    /// A decision was made outside of a turn, or a frame was put into the outbox.
+    /// A decision was made outside of a turn, or a frame was put into the output.
     virtual void flush_or_turn() = 0;
     /// Ends a client's session.
     virtual void end(Session& session, Closing closing) = 0;
@@ -136,7 +136,7 @@ struct PartContext : HomeContext {
     store::PartitionStore& store;
     fold::Fold& fold;
     Sessions& sessions;
-    Outbox& outbox;
+    Output& output;
     HomeCalls& home;
     HomeCounters& counters;
 

@@ -17,10 +17,10 @@ namespace beckon::edge::link {
 
 /// Frames that wait to be sent to one peer: shards append them, the thread that writes takes them.
 /// Frames keep the order in which each shard appended them. Any thread.
-class LinkOutbox {
+class LinkQueue {
 public:
     /// `bytes_max`: the limit of bytes that wait here, or are taken and not sent yet.
-    explicit LinkOutbox(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+    explicit LinkQueue(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
     enum class Append {
         first,   ///< accepted, and no frame waited before: the caller schedules take()

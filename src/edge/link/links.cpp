@@ -44,10 +44,10 @@ struct Connection;
 
 /// One other node.
 struct Peer {
-    Peer(core::NodeId n, std::size_t bytes_max) : node(std::move(n)), outbox(bytes_max) {}
+    Peer(core::NodeId n, std::size_t bytes_max) : node(std::move(n)), queue(bytes_max) {}
 
     const core::NodeId node;
-    LinkOutbox outbox;  ///< any thread
+    LinkQueue queue;  ///< any thread
 
     /// The connection on which to send, which may be closed at any moment; null: none is up. Any
     /// thread.
@@ -200,7 +200,7 @@ std::shared_ptr<Peer> Links::Impl::find(const core::NodeId& node) const {
 std::shared_ptr<Peer> Links::Impl::find_or_add(const core::NodeId& node) {
     const std::scoped_lock lock{mutex};
     auto& peer = peers[node];
-    if (!peer) peer = std::make_shared<Peer>(node, options.link_outbox_bytes_max);
+    if (!peer) peer = std::make_shared<Peer>(node, options.link_queue_bytes_max);
     return peer;
 }
 
@@ -240,15 +240,15 @@ template <class Message>
 Sent Links::Impl::send(const core::NodeId& to, const Message& message) {
     auto peer = find(to);
     if (!peer) return Sent::away;
-    switch (peer->outbox.append(message)) {
-        case LinkOutbox::Append::first: {
+    switch (peer->queue.append(message)) {
+        case LinkQueue::Append::first: {
             const std::scoped_lock lock{sent_mutex};
             reported.push_back(std::move(peer));
             return Sent::yes;
         }
-        case LinkOutbox::Append::joined: return Sent::yes;
-        case LinkOutbox::Append::full: return Sent::full;
-        case LinkOutbox::Append::closed: return Sent::away;
+        case LinkQueue::Append::joined: return Sent::yes;
+        case LinkQueue::Append::full: return Sent::full;
+        case LinkQueue::Append::closed: return Sent::away;
     }
     return Sent::away;
 }
@@ -406,7 +406,7 @@ void Links::Impl::greeted(Connection& connection) {
     peer->why_down.clear();
     peer->refused = false;
     peer->set_route(connections.at(connection.id));
-    peer->outbox.open();
+    peer->queue.open();
     core::log_info("edge", "link_up", {{"peer", peer->node.text}, {"address", peer->address}});
     events.up(peer->node);
 }
@@ -435,11 +435,11 @@ void Links::Impl::flush(Connection& connection, std::string_view replies) {
 Links::Impl::Written Links::Impl::write(Connection& connection) {
     if (connection.blocked || !connection.socket->is_open()) return Written::done;
     const bool up = connection.peer != nullptr;
-    if (up) connection.peer->outbox.take(connection.unsent);
+    if (up) connection.peer->queue.take(connection.unsent);
     if (!connection.unsent.empty()) {
         connection.blocked = !connection.socket->write(connection.unsent);
     }
-    if (up) connection.peer->outbox.sent(connection.unsent.size());
+    if (up) connection.peer->queue.sent(connection.unsent.size());
     return connection.blocked ? Written::blocks : Written::done;
 }
 
@@ -469,7 +469,7 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
     if (connection->probes) return probed(peer, why);
     if (peer->connection == id) peer->connection = 0;
     if (was_up) {
-        peer->outbox.close();
+        peer->queue.close();
         ++peer->reconnects;
     } else if (why.fault == Fault::unauthorized) {
         ++peer->key_index;  // the peer may hold an older ring than this node
@@ -554,7 +554,7 @@ std::vector<LinkStatus> Links::status() const {
                               .refused = peer->refused,
                               .why_down = peer->why_down,
                               .round_trip = std::nullopt,
-                              .waiting_bytes = peer->outbox.waiting_bytes(),
+                              .waiting_bytes = peer->queue.waiting_bytes(),
                               .reconnects = peer->reconnects};
             if (const auto at = impl_->connections.find(peer->connection);
                 at != impl_->connections.end() && at->second->peer) {

@@ -235,7 +235,7 @@ void ShardLoop::stop(Task last) {
 }
 
 void ShardLoop::post(Task task) {
-    if (here()) {
+    if (in_loop()) {
         impl_->own.push_back(std::move(task));
         return;
     }
@@ -250,7 +250,7 @@ void ShardLoop::post(Task task) {
 }
 
 void ShardLoop::post_after(core::Duration delay, Task task) {
-    if (here()) {
+    if (in_loop()) {
         impl_->delay(delay, std::move(task));
         return;
     }
@@ -283,7 +283,7 @@ struct ev_loop* ShardLoop::native() const {
 core::MonoTime ShardLoop::last_turn() const {
     return core::MonoTime{core::Duration{impl_->turned.load(std::memory_order_relaxed)}};
 }
-bool ShardLoop::here() const { return Impl::current == impl_.get(); }
+bool ShardLoop::in_loop() const { return Impl::current == impl_.get(); }
 const std::string& ShardLoop::name() const { return impl_->name; }
 
 }  // namespace beckon::edge

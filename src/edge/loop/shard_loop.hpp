@@ -55,7 +55,7 @@ public:
     /// When the loop last turned, at most half a second ago while it is healthy. Any thread.
     core::MonoTime last_turn() const;
     /// True on the loop's own thread.
-    bool here() const;
+    bool in_loop() const;
     const std::string& name() const override;
 
 private:

@@ -99,6 +99,9 @@ struct CloseClient {
     Kind kind = Kind::closed;
     bool operator==(const CloseClient&) const = default;
 };
+inline CloseClient close_client(const SessionId& session, Closing closing, CloseClient::Kind kind) {
+    return {session, closing.code, std::string{closing.reason}, kind};
+}
 
 /// The answer to an Attach: from now on the session has this UAID (a home may replace the offered
 /// one). The front words the frame that answers a hello: one that followed this could be lost with

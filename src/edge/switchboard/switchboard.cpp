@@ -110,18 +110,7 @@ namespace {
 
 /// Replaces a frame when the way to its front is full.
 CloseClient overloaded(const SessionId& session) {
-    return {.session = session,
-            .code = closing::kOverloaded.code,
-            .reason = std::string{closing::kOverloaded.reason},
-            .kind = CloseClient::Kind::held};
-}
-
-/// Replaces the answer of a home whose code threw: the client connects again.
-CloseClient home_failed(const SessionId& session) {
-    return {.session = session,
-            .code = closing::kFailed.code,
-            .reason = std::string{closing::kFailed.reason},
-            .kind = CloseClient::Kind::held};
+    return close_client(session, closing::kOverloaded, CloseClient::Kind::held);
 }
 
 /// Homes that answer each other's messages within a turn get this many rounds; then sockets have
@@ -225,13 +214,11 @@ void Switchboard::Part::hand_to_home(ToHome&& message) {
     if (home.handler) {
         const auto session = session_of(message);
         if (core::contain("edge home", [&] { home.handler(std::move(message)); })) return;
-        return to_front(home_failed(session));
+        // The client connects again.
+        return to_front(close_client(session, closing::kFailed, CloseClient::Kind::held));
     }
     if (std::holds_alternative<Detach>(message)) return;
-    to_front(CloseClient{.session = session_of(message),
-                         .code = closing::kNotServing.code,
-                         .reason = std::string{closing::kNotServing.reason},
-                         .kind = CloseClient::Kind::released});
+    to_front(close_client(session_of(message), closing::kNotServing, CloseClient::Kind::released));
 }
 
 NodeNumber Switchboard::Part::number_of(const core::NodeId& node) {

@@ -221,7 +221,7 @@ struct Connection final : Client, WheelTimer {
     enum class Mode : std::uint8_t {
         handshake,     ///< TLS, HTTP
         open,          ///< the front's
-        closing,       ///< our close frame waits behind the outbox
+        closing,       ///< our close frame waits behind the frames
         close_sent,    ///< it is written; the peer has a moment to end
         peer_closing,  ///< lws answers the client's close frame, or closes for a reason of its own
         dropping,      ///< killed at the timer, which is due

@@ -93,7 +93,7 @@ void WsServer::Impl::create() {
                     .rx_buffer_size = kReadBytes,
                     .id = 0,
                     .user = nullptr,
-                    .tx_packet_size = options.outbox_bytes_max + LWS_PRE};
+                    .tx_packet_size = options.unsent_bytes_max + LWS_PRE};
 
     static const lws_retry_bo_t no_pings{};  // ours are in the timing wheel
     void* foreign_loop = loop.native();
@@ -294,7 +294,7 @@ void WsServer::send(Client& client, std::string text) {
         if (!impl_->write(c, text, LWS_WRITE_TEXT)) impl_->drop(c, ClosedBy::lost);
         return impl_->end_excess();
     }
-    if (c.out.bytes() + SendQueue::cost(text) > impl_->options.outbox_bytes_max) {
+    if (c.out.bytes() + SendQueue::cost(text) > impl_->options.unsent_bytes_max) {
         impl_->drop(c, ClosedBy::slow);
         return;
     }

@@ -196,8 +196,9 @@ void WsServer::Impl::let_library_read(Connection& c) {
     c.head_passed = true;
 }
 
-/// lws reads no more of this connection, which ends as after each of its own answers. What comes
-/// meanwhile is read, or the kernel would reset the connection before the answer has arrived.
+/// lws reads no more of this connection, which ends as after each of its own answers. Bytes
+/// that come meanwhile are read, or the kernel would reset the connection before the answer
+/// arrives.
 void WsServer::Impl::answer_without_library(Connection& c, const HttpAnswer& answer) {
     if (c.reads->seen == 0) lws_rx_flow_control(c.wsi, 0);
     set_least_readable(c.wsi, 1);

@@ -13,7 +13,7 @@ using core::Handle;
 void forget_client(rd_kafka_t* client) noexcept;
 
 /// Without closing a consumer first: only members have to leave their group at the end, and they do
-/// it themselves (member.cpp).
+/// it themselves (kafka_log.cpp).
 inline void destroy_client(rd_kafka_t* client) noexcept {
     forget_client(client);
     rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);

@@ -400,7 +400,7 @@ void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredM
 
 std::vector<PendingTombstone> NotificationFold::pending_tombstones_after(
     const std::optional<PendingTombstone>& after, std::size_t max) {
-    auto found = pending_tombstones_.after(after, max);
+    auto found = pending_tombstones_.page_after(after, max);
     if (!found) {
         fail(found.error());
         return {};

@@ -54,7 +54,7 @@ void PendingTombstoneTable::erase(core::Offset put_offset, const core::MessageKe
     }
 }
 
-core::Result<std::vector<PendingTombstone>> PendingTombstoneTable::after(
+core::Result<std::vector<PendingTombstone>> PendingTombstoneTable::page_after(
     const std::optional<PendingTombstone>& after, std::size_t max) const {
     const auto place_of = [](const PendingTombstone& pending) {
         return OffsetAndKey{pending.put_offset, pending.key};

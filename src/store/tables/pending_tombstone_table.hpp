@@ -39,8 +39,8 @@ public:
     void erase(core::Offset put_offset, const core::MessageKey& key);
 
     /// Up to `max` behind `after`, ascending. Errors: corrupt, unavailable.
-    core::Result<std::vector<PendingTombstone>> after(const std::optional<PendingTombstone>& after,
-                                                      std::size_t max) const;
+    core::Result<std::vector<PendingTombstone>> page_after(
+        const std::optional<PendingTombstone>& after, std::size_t max) const;
     std::size_t size() const { return size_; }
 
     void write_to(rocksdb::WriteBatch& batch) const;

@@ -12,7 +12,7 @@ StaleWriteTable::StaleWriteTable(Database& database, core::Partition partition)
     : database_(database), partition_(partition), family_(database.family(family_spec().name)) {}
 
 core::Result<void> StaleWriteTable::load() {
-    const auto any = after(std::nullopt, 1);
+    const auto any = page_after(std::nullopt, 1);
     if (!any) return core::fail(any.error());
     maybe_any_ = !any->empty();
     return {};
@@ -25,8 +25,8 @@ void StaleWriteTable::folded(const StaleWrite& what, bool won) {
     maybe_any_ = true;
 }
 
-core::Result<std::vector<StaleWrite>> StaleWriteTable::after(const std::optional<StaleWrite>& after,
-                                                             std::size_t max) const {
+core::Result<std::vector<StaleWrite>> StaleWriteTable::page_after(
+    const std::optional<StaleWrite>& after, std::size_t max) const {
     ChangedRows<StaleWrite, std::map<StaleWrite, bool>> rows{
         changes_, after ? changes_.upper_bound(*after) : changes_.begin(), max,
         [](const StaleWrite& stored) { return stored; },

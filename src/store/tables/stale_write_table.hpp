@@ -30,8 +30,8 @@ public:
     void folded(const StaleWrite& what, bool won);
 
     /// Up to `max` behind `after`, in the order of the keys. Errors: corrupt, unavailable.
-    core::Result<std::vector<StaleWrite>> after(const std::optional<StaleWrite>& after,
-                                                std::size_t max) const;
+    core::Result<std::vector<StaleWrite>> page_after(const std::optional<StaleWrite>& after,
+                                                     std::size_t max) const;
 
     void write_to(rocksdb::WriteBatch& batch) const;
     std::size_t changed_rows() const { return changes_.size(); }

@@ -66,7 +66,7 @@ core::Result<void> read_keys(const json& object, ImportedClient& client) {
     for (const auto& [name, value] : keys->items()) {
         const auto channel = core::parse_uuid(name);
         const auto* hash = value.get_ptr<const std::string*>();
-        if (!channel || !hash || !core::is_sha256_hex(*hash)) {
+        if (!channel || !hash || !core::parse_sha256(*hash)) {
             return wrong_line("vapid_sha256 must have 64 hex digits for each of its channels");
         }
         client.vapid_sha256.emplace(core::ChannelId{*channel}, *hash);

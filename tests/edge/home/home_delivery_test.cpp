@@ -232,7 +232,7 @@ TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held") 
     CHECK(world.take_versions(world.connect(uaid)) == Versions{other, newer});
 }
 
-// Verified to fail when Delivery::finished() withdraws nothing from the outbox.
+// Verified to fail when Delivery::finished() withdraws nothing from the output.
 TEST_CASE("a message and its end that are read in one turn are not sent") {
     const std::uint32_t ttl_s = GENERATE(0, 3600);
     ServingHome world;

@@ -23,7 +23,7 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, HomeWorld::kPart
 }  // namespace
 
 // A deliberate fault: if the home did not check the store again, the client would get a new UAID;
-// only the outbox would hold that answer back.
+// only the output would hold that answer back.
 TEST_CASE("a read that fails behind the read barrier denies nothing") {
     ServingHome world;
     const auto [uaid, channel] = world.subscribed();

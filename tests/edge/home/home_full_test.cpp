@@ -32,7 +32,7 @@ const Received kOverloaded{"closed 1013 Overloaded"};
 
 }  // namespace
 
-// Verified to fail when the outbox counts the text of frames alone, and when attach() does not
+// Verified to fail when the output counts the text of frames alone, and when attach() does not
 // check the bound.
 TEST_CASE(
     "frames that wait for a commit are bounded in memory, and clients beyond the bound are "
@@ -49,7 +49,7 @@ TEST_CASE(
         world.ack(client, message);
         world.run(2s);  // a commit fails: now nothing leaves that may follow from the fold
         std::size_t pings = 0;
-        constexpr auto kMost = edge::Clients::kOutboxBytesMax / kEntryLeast;
+        constexpr auto kMost = edge::Clients::kOutputBytesMax / kEntryLeast;
         for (; pings < kMost && world.home->status().sessions > 0; ++pings)
             world.send_frame(client, "{}");
         CHECK(world.home->status().sessions == 0);
@@ -87,7 +87,7 @@ TEST_CASE(
     world.ack(client, message);
     std::vector<std::uint64_t> flapping;
     bool refused = false;
-    while (!refused && flapping.size() < edge::Clients::kOutboxBytesMax / kHelloLeast) {
+    while (!refused && flapping.size() < edge::Clients::kOutputBytesMax / kHelloLeast) {
         flapping.push_back(world.hello(uaid));
         refused = world.take(flapping.back()) == kOverloaded;
         world.hang_up(flapping.back());

@@ -376,7 +376,7 @@ TEST_CASE(
     "frames to a peer that does not read are refused beyond a bound, and no accepted frame is "
     "lost") {
     const auto keys = ring();
-    Node a{kA, keys, {.link_port = 0, .link_outbox_bytes_max = 64 * 1024}};
+    Node a{kA, keys, {.link_port = 0, .link_queue_bytes_max = 64 * 1024}};
     Node b{kB, keys};
     introduce(a, b);
     REQUIRE(a.receives("up b"));

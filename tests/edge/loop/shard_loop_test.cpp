@@ -29,13 +29,13 @@ TEST_CASE("posted tasks run on the loop's thread in order") {
     std::vector<int> seen;
     for (int i = 0; i < 1000; ++i) {
         shard.loop.post([&seen, i, &shard] {
-            if (shard.loop.here()) seen.push_back(i);
+            if (shard.loop.in_loop()) seen.push_back(i);
         });
     }
     shard.loop.run_and_wait([] {});
     REQUIRE(seen.size() == 1000);
     CHECK(std::is_sorted(seen.begin(), seen.end()));
-    CHECK_FALSE(shard.loop.here());
+    CHECK_FALSE(shard.loop.in_loop());
 }
 
 TEST_CASE("who waits for a task gets its exception") {
@@ -146,7 +146,7 @@ TEST_CASE("tasks that are left at the stop are dropped on the loop's thread") {
         loop.post_after(std::chrono::hours{1}, [witness] {});
         witness.reset();
         bool last_ran = false;
-        loop.stop([&] { last_ran = loop.here(); });
+        loop.stop([&] { last_ran = loop.in_loop(); });
         CHECK(last_ran);
         loop.post([] { FAIL("ran after the stop"); });
     }

@@ -153,7 +153,7 @@ TEST_CASE("a message reaches its home on either shard, in order") {
     std::promise<bool> done;
     b.board.connect_home(to, [&](edge::ToHome m) {
         received.push_back(std::get<edge::Nack>(std::get<edge::FromClient>(m).command).version);
-        if (received.size() == 3) done.set_value(home_loop.here());
+        if (received.size() == 3) done.set_value(home_loop.in_loop());
     });
     b.start();
     b.zero.post([&b, to] {

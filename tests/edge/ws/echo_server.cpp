@@ -36,7 +36,7 @@ edge::EdgeOptions options() {
     edge::EdgeOptions out;
     out.frames_per_second_max = 0;
     out.frame_bytes_max = kFrameBytesMax;
-    out.outbox_bytes_max = 3 * kFrameBytesMax;
+    out.unsent_bytes_max = 3 * kFrameBytesMax;
     out.held_bytes_max = 6 * kFrameBytesMax;
     out.frame_timeout = std::chrono::minutes{2};
     return out;

@@ -466,7 +466,7 @@ TEST_CASE("pings and pongs before hello are no offence and no hello") {
 }
 
 TEST_CASE("a client that does not read is dropped as slow and loses nothing else") {
-    FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 256 * 1024; })};
+    FrontWorld world{FrontWorld::with([](auto& o) { o.unsent_bytes_max = 256 * 1024; })};
     WsClient slow{world.fronts.port()};
     slow.set_receive_buffer(2'048);
     REQUIRE(slow.upgrade());
@@ -597,7 +597,7 @@ TEST_CASE("a socket that lws has no space for is closed once") {
 }
 
 TEST_CASE("a client that reads late gets the stream whole") {
-    FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 8 << 20; })};
+    FrontWorld world{FrontWorld::with([](auto& o) { o.unsent_bytes_max = 8 << 20; })};
     auto late = world.client();
     for (int round = 0; round < 4; ++round) late.text(order("burst 300 3000"));
     REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::frames) == 4; }));
@@ -612,7 +612,7 @@ TEST_CASE("a client that reads late gets the stream whole") {
 }
 
 TEST_CASE("a close frame behind a full pipe is not awaited for ever") {
-    FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 8 << 20; })};
+    FrontWorld world{FrontWorld::with([](auto& o) { o.unsent_bytes_max = 8 << 20; })};
     WsClient stuck{world.fronts.port()};
     stuck.set_receive_buffer(2'048);
     REQUIRE(stuck.upgrade());

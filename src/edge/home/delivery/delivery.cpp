@@ -41,7 +41,7 @@ std::optional<Report> retrieved_report(const store::MessageView& message) {
 /// nullopt also if there is no receiver of reports.
 std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
                                                const core::NotificationAccepted& message) const {
-    if (!message.reliability_id || !context_.outbox.reports()) return std::nullopt;
+    if (!message.reliability_id || !context_.output.reports()) return std::nullopt;
     return core::Tracked{.id = std::string{*message.reliability_id},
                          .expires = core::expiry_of(record.time, message.ttl_s)};
 }
@@ -49,7 +49,7 @@ std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
 /// Only a serving home reports where a message is: a standby folds it too.
 void Delivery::report(const std::optional<core::Tracked>& message, core::Milestone milestone) {
     if (!message || !serving_since_) return;
-    context_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
+    context_.output.report({.message = *message, .reached = {milestone}, .logged = {}});
 }
 
 /// A message that was put again after its end is not reported: its tombstone reported it.
@@ -109,7 +109,7 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
                             {{"message", core::log_name(*frame.message)},
                              {"client", core::log_name(session.uaid)}});
         }
-        context_.outbox.frame(session.id, std::move(frame.text), frame.message,
+        context_.output.frame(session.id, std::move(frame.text), frame.message,
                               std::exchange(report, std::nullopt));
         ++context_.counters.delivered;
     }
@@ -134,7 +134,7 @@ void Delivery::acknowledged(const core::MessageKey& message, core::Milestone end
 
 void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
                         core::FinishReason why) {
-    context_.outbox.withdraw(message);
+    context_.output.withdraw(message);
     if (why == core::FinishReason::deleted) acknowledged(message, core::Milestone::deleted);
     if (why != core::FinishReason::expired || !serving_since_) {
         std::erase_if(awaiting_, [&](const AwaitingClient& one) {
@@ -186,7 +186,7 @@ void Delivery::send_awaiting(const Session& session) {
         if (one.client != session.uaid) continue;
         await_ack(one.message, one.tracked);
         context_.sessions.remember(one.message, context_.clock.mono());
-        context_.outbox.frame(session.id, std::move(one.text), one.message,
+        context_.output.frame(session.id, std::move(one.text), one.message,
                               live_report(one.tracked, one.appended));
         ++context_.counters.delivered;
     }

@@ -97,7 +97,7 @@ private:
 /// as with fifty. So tombstones linger for up to kLinger; kFullBatch of one home go at once
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
-/// The store owns the pending tombstones. This outbox holds those that are being published, a
+/// The store owns the pending tombstones. This output holds those that are being published, a
 /// bounded number, with the lowest puts, and reads the rest from the store when there is space. On
 /// the home's thread.
 class TombstoneOutbox {

@@ -3,6 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/client_code.hpp"
 #include "edge/protocol/frames.hpp"
+#include "records/fields.hpp"
 #include "records/receipt.hpp"
 
 #include <utility>
@@ -15,18 +16,6 @@ namespace {
 constexpr core::Duration kSeenAgain = std::chrono::seconds{1};
 /// The least time between two counts of the channels of a client that has too many.
 constexpr core::Duration kCountAgain = std::chrono::seconds{1};
-
-/// Parses 64 hex digits; nullopt for anything else.
-std::optional<core::Sha256> parse_sha256(std::string_view hex) {
-    constexpr std::size_t kHalf = 32;
-    if (hex.size() != 2 * kHalf) return std::nullopt;
-    const auto first = core::parse_hex16(hex.substr(0, kHalf));
-    const auto second = core::parse_hex16(hex.substr(kHalf));
-    if (!first || !second) return std::nullopt;
-    core::Sha256 out{};
-    std::copy(second->begin(), second->end(), std::copy(first->begin(), first->end(), out.begin()));
-    return out;
-}
 
 }  // namespace
 
@@ -87,7 +76,7 @@ void Registrations::count_channels(Session& session) {
 void Registrations::change(Session& session, const ChannelChange& request) {
     if (request.kind == ChannelChange::Kind::add && has_too_many(session, request.channel)) {
         session.change_answered();
-        return context_.outbox.frame(
+        return context_.output.frame(
             session.id, register_frame(request.channel, kStatusTooMany, kTooManyChannels));
     }
     const auto change = std::make_shared<Change>();
@@ -200,7 +189,7 @@ void Registrations::folded(const ChangePtr& change) {
 void Registrations::publish_gone(const core::Uaid& client, const store::StoredChannel& channel,
                                  core::GoneReason reason) {
     const auto owner = core::owner_name_of_hash(channel.vapid_sha256);
-    const auto key = parse_sha256(channel.vapid_sha256);
+    const auto key = core::parse_sha256(channel.vapid_sha256);
     if (!owner || !key) return;
     gone_events_.report({.uaid = client,
                          .channel = channel.channel,
@@ -227,7 +216,7 @@ void Registrations::answer(const Change& change) {
         const bool has_record = !change.failed && change.request.kind == ChannelChange::Kind::add;
         if (has_record && !std::exchange(session->persisted, true)) {
             // Before the answer: a front that knows of the answer knows of this.
-            context_.outbox.attached({.session = session->id,
+            context_.output.attached({.session = session->id,
                                       .uaid = session->uaid,
                                       .stamp = session->stamp,
                                       .persisted = true});
@@ -237,12 +226,12 @@ void Registrations::answer(const Change& change) {
     const auto& channel = change.request.channel;
     switch (change.request.kind) {
         case ChannelChange::Kind::add:
-            context_.outbox.frame(
+            context_.output.frame(
                 change.session,
                 register_frame(channel, status, change.failed ? "" : change.endpoint));
             break;
         case ChannelChange::Kind::remove:
-            context_.outbox.frame(change.session, unregister_frame(channel, status));
+            context_.output.frame(change.session, unregister_frame(channel, status));
             break;
     }
 }

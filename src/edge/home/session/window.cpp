@@ -74,49 +74,36 @@ void Window::sent(const core::MessageKey& key, std::string_view version, std::si
 }
 
 std::vector<Window::Sent>::iterator Window::find(std::string_view version) {
-    const auto hash = std::hash<std::string_view>{}(version);
-    return std::find_if(sent_.begin(), sent_.end(),
-                        [&](const Sent& sent) { return sent.version == hash; });
+    return std::ranges::find(sent_, std::hash<std::string_view>{}(version), &Sent::version);
 }
 
 std::optional<core::MonoTime> Window::sent_at(const core::MessageKey& key) const {
-    const auto it =
-        std::find_if(sent_.begin(), sent_.end(), [&](const Sent& sent) { return sent.key == key; });
-    if (it == sent_.end()) return std::nullopt;
-    return it->at;
+    const auto it = std::ranges::find(sent_, key, &Sent::key);
+    return it == sent_.end() ? std::nullopt : std::optional{it->at};
+}
+
+core::MessageKey Window::take(std::vector<Sent>::iterator it) {
+    free_place(*it);
+    const auto key = it->key;
+    sent_.erase(it);
+    return key;
 }
 
 std::optional<core::MessageKey> Window::acked(std::string_view version) {
     const auto it = find(version);
     if (it == sent_.end()) return std::nullopt;
-    const auto key = it->key;
     acked_.push_back(it->at);
-    free_place(*it);
-    sent_.erase(it);
-    return key;
+    return take(it);
 }
 
 std::optional<core::MessageKey> Window::nacked(std::string_view version) {
     const auto it = find(version);
-    if (it == sent_.end()) return std::nullopt;
-    const auto key = it->key;
-    free_place(*it);
-    sent_.erase(it);
-    return key;
+    return it == sent_.end() ? std::nullopt : std::optional{take(it)};
 }
 
-bool Window::forget(const core::MessageKey& key) {
-    const auto it =
-        std::find_if(sent_.begin(), sent_.end(), [&](const Sent& sent) { return sent.key == key; });
-    if (it == sent_.end()) return false;
-    free_place(*it);
-    sent_.erase(it);
-    return true;
-}
-
-bool Window::durable(const core::MessageKey& key) {
-    const bool was_full = not_durable_.size() >= limits_.acked_not_durable;
-    return not_durable_.erase(key) > 0 && was_full;
+void Window::forget(const core::MessageKey& key) {
+    const auto it = std::ranges::find(sent_, key, &Sent::key);
+    if (it != sent_.end()) take(it);
 }
 
 }  // namespace beckon::edge

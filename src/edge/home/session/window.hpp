@@ -43,14 +43,14 @@ public:
     /// Removes the message of that version and returns it, if it is under way. A client may refuse
     /// any number.
     std::optional<core::MessageKey> nacked(std::string_view version);
-    /// It is finished (deleted, replaced, expired). True if it was under way.
-    bool forget(const core::MessageKey& key);
+    /// It is finished (deleted, replaced, expired).
+    void forget(const core::MessageKey& key);
     std::size_t unacked() const { return sent_.size(); }
 
     /// An acknowledged message whose tombstone is pending.
     void add_pending_tombstone(const core::MessageKey& key) { not_durable_.insert(key); }
-    /// The log has its tombstone. True if that makes space.
-    bool durable(const core::MessageKey& key);
+    /// The log has its tombstone.
+    void durable(const core::MessageKey& key) { not_durable_.erase(key); }
 
 private:
     /// One message that was sent on this session and is not acknowledged. Clients that acknowledge
@@ -64,6 +64,8 @@ private:
     };
     std::vector<Sent>::iterator find(std::string_view version);
     void free_place(Sent& message);
+    /// Takes a message out of the list, and returns its key.
+    core::MessageKey take(std::vector<Sent>::iterator at);
     void free_old(core::MonoTime now);
     std::size_t bytes_limit() const;
 

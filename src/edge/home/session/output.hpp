@@ -25,10 +25,10 @@ struct Report {
 /// of a turn: the records that they follow from are in the log and folded. The store is written up
 /// to a second later (decision 0030), and a write that is due and fails holds the frames back.
 /// Until they leave, a frame is withdrawn if its message turns out to be finished.
-class Outbox {
+class Output {
 public:
     /// `milestones`: where reports go; null: nowhere.
-    explicit Outbox(core::MilestoneSink* milestones = nullptr) : milestones_(milestones) {}
+    explicit Output(core::MilestoneSink* milestones = nullptr) : milestones_(milestones) {}
 
     /// `of`: the message that the frame carries. The report leaves with the frame, or not at all.
     void frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of = {},
@@ -38,9 +38,12 @@ public:
     /// True if there is a receiver of reports.
     bool reports() const { return milestones_ != nullptr; }
     void attached(Attached what);
-    void close(const SessionId& session, Closing closing);
+    void close(const SessionId& session, Closing closing,
+               CloseClient::Kind kind = CloseClient::Kind::closed);
     /// The home does not serve: the front finds another one for the client.
-    void release(const SessionId& session, Closing closing);
+    void release(const SessionId& session, Closing closing) {
+        close(session, closing, CloseClient::Kind::released);
+    }
 
     /// The message is finished: a frame of it that still waits here does not leave.
     void withdraw(const core::MessageKey& message);

@@ -1,4 +1,4 @@
-#include "edge/home/session/outbox.hpp"
+#include "edge/home/session/output.hpp"
 
 #include <utility>
 
@@ -11,20 +11,20 @@ constexpr std::size_t kEntryBytes = 256;
 
 }  // namespace
 
-void Outbox::frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of,
+void Output::frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of,
                    std::optional<Report> report) {
     static_assert(sizeof(Entry) + 32 <= kEntryBytes);
     bytes_ += kEntryBytes + text.size();
     entries_.push_back({ToClient{to, std::move(text)}, of, std::move(report)});
 }
 
-void Outbox::report(Report report) {
+void Output::report(Report report) {
     if (!reports()) return;
     bytes_ += kEntryBytes;
     entries_.push_back({std::nullopt, std::nullopt, std::move(report)});
 }
 
-void Outbox::publish(const Report& report) {
+void Output::publish(const Report& report) {
     const auto& [id, expires] = report.message;
     if (report.logged) {
         milestones_->reached(id, expires, core::Milestone::int_transmitted, *report.logged);
@@ -32,35 +32,24 @@ void Outbox::publish(const Report& report) {
     for (const auto milestone : report.reached) milestones_->reached(id, expires, milestone);
 }
 
-void Outbox::attached(Attached what) {
+void Output::attached(Attached what) {
     bytes_ += kEntryBytes;
     entries_.push_back({std::move(what), std::nullopt, std::nullopt});
 }
 
-void Outbox::close(const SessionId& session, Closing closing) {
+void Output::close(const SessionId& session, Closing closing, CloseClient::Kind kind) {
     bytes_ += kEntryBytes;
-    CloseClient close{
-        .session = session, .code = closing.code, .reason = std::string{closing.reason}};
-    entries_.push_back({std::move(close), std::nullopt, std::nullopt});
+    entries_.push_back({close_client(session, closing, kind), std::nullopt, std::nullopt});
 }
 
-void Outbox::release(const SessionId& session, Closing closing) {
-    bytes_ += kEntryBytes;
-    CloseClient release{.session = session,
-                        .code = closing.code,
-                        .reason = std::string{closing.reason},
-                        .kind = CloseClient::Kind::released};
-    entries_.push_back({std::move(release), std::nullopt, std::nullopt});
-}
-
-void Outbox::index() {
+void Output::index() {
     for (; indexed_ < entries_.size(); ++indexed_) {
         const auto& message = entries_[indexed_].message;
         if (message) by_message_.insert_or_assign(*message, indexed_);
     }
 }
 
-void Outbox::withdraw(const core::MessageKey& message) {
+void Output::withdraw(const core::MessageKey& message) {
     if (entries_.empty()) return;
     index();
     const auto at = by_message_.find(message);
@@ -72,7 +61,7 @@ void Outbox::withdraw(const core::MessageKey& message) {
     entries_[at->second].report.reset();
 }
 
-void Outbox::drop_frames() {
+void Output::drop_frames() {
     std::erase_if(entries_, [](const Entry& entry) {
         return !entry.what || !std::holds_alternative<CloseClient>(*entry.what);
     });
@@ -81,7 +70,7 @@ void Outbox::drop_frames() {
     indexed_ = 0;
 }
 
-void Outbox::flush(FrontTransport& fronts) {
+void Output::flush(FrontTransport& fronts) {
     bytes_ = 0;
     by_message_.clear();
     indexed_ = 0;
