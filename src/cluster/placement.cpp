@@ -166,7 +166,7 @@ private:
 
     /// Which partitions a pass over all of them places.
     enum class Of { all, without_home, steady };
-    /// What each node has, and its share.
+    /// The partitions that each node has, and its share of them.
     struct Loads {
         std::vector<std::size_t> has;
         std::vector<std::size_t> share;

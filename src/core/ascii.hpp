@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +18,17 @@ inline std::string_view trimmed(std::string_view text, std::string_view blanks =
     const auto begin = text.find_first_not_of(blanks);
     if (begin == std::string_view::npos) return {};
     return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+/// "a, b, c": the texts that `text_of` makes of the items, with the separator between them.
+template <class Items, class TextOf = std::identity>
+std::string joined(const Items& items, std::string_view separator, TextOf text_of = {}) {
+    std::string out;
+    for (const auto& item : items) {
+        if (&item != &*std::begin(items)) out += separator;
+        out += text_of(item);
+    }
+    return out;
 }
 
 inline std::string lower(std::string_view text) {

@@ -1,5 +1,6 @@
 #include "ingest/endpoint.hpp"
 
+#include "core/ascii.hpp"
 #include "core/authority.hpp"
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
@@ -115,12 +116,6 @@ std::vector<std::string> audiences_of(const EndpointConfig& config, const std::s
     return audiences;
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-    std::string all;
-    for (const auto& text : texts) all += (all.empty() ? "" : " ") + text;
-    return all;
-}
-
 /// So much of a tracked key is shown.
 constexpr std::size_t kTrackedNameSize = 8;
 
@@ -234,7 +229,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
                    {{"host", config.host},
                     {"port", server.port()},
                     {"origin", origin},
-                    {"former_origins", joined(config.former_origins)},
+                    {"former_origins", core::joined(config.former_origins, " ")},
                     {"threads", threads_of(config)}});
 }
 

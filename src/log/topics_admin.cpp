@@ -1,5 +1,6 @@
 #include "log/topics_admin.hpp"
 
+#include "core/ascii.hpp"
 #include "core/assert.hpp"
 #include "core/decimal.hpp"
 #include "core/logger.hpp"
@@ -285,10 +286,8 @@ core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<Topi
     if (!existing) return core::fail(existing.error());
     const auto found = plan(table, *existing);
     if (!found.missing.empty()) {
-        std::string names;
-        for (const auto& spec : found.missing) {
-            names += (names.empty() ? "" : ", ") + spec.topic.name();
-        }
+        const auto names = core::joined(found.missing, ", ",
+                                        [](const TopicSpec& spec) { return spec.topic.name(); });
         return core::fail(
             Fault::not_found,
             "log topics are missing, or the ACLs hide them from this user (Describe): " + names +

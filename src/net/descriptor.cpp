@@ -10,7 +10,7 @@ namespace beckon::net {
 
 namespace {
 
-/// What stands behind every placeholder.
+/// The file behind every placeholder.
 int nothing() {
     static const Descriptor opened{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
     return opened.get();

@@ -15,8 +15,8 @@ std::string why_stalled(const std::string& loop, core::Duration since_last_turn,
                         core::Duration stalled_after);
 
 /// Lets Health report a loop as dead while it has not turned for `dead_after`, since probably only
-/// a restart helps; a later turn takes that back. Whoever asks Health computes it, so that it is
-/// also noticed where all loops hang. As long as this lives.
+/// a restart helps; a later turn takes that back. The caller of Health computes it, so a
+/// process whose loops all hang is noticed too. As long as this lives.
 class WatchedLoop {
 public:
     /// Where no other process could take over, a loop that waits for a slow disk has a minute.

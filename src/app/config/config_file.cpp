@@ -72,11 +72,8 @@ core::Result<std::vector<RawValue>> read_config_file(const std::filesystem::path
     if (!in) {
         return core::fail(core::Fault::not_found, "cannot read the config file " + file.string());
     }
-    std::stringstream text;
-    text << in.rdbuf();
     try {
-        const auto table = toml::parse(text.str(), file.string());
-        return values_of(table, file.string());
+        return values_of(toml::parse(in, file.string()), file.string());
     } catch (const toml::parse_error& error) {
         return core::fail(core::Fault::invalid,
                           file.string() + ":" + std::to_string(error.source().begin.line) +

@@ -17,15 +17,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-std::string joined(const std::vector<std::string>& items, std::string_view separator) {
-    std::string out;
-    for (const auto& item : items) {
-        if (!out.empty()) out += separator;
-        out += item;
-    }
-    return out;
-}
-
 std::string translated(std::string_view name, char separator, bool upper) {
     std::string out;
     for (const char c : name) {
@@ -187,7 +178,7 @@ Setting bool_setting(std::string name, bool& target, std::string help) {
 
 Setting choice_setting(std::string name, std::string& target, std::vector<std::string> choices,
                        std::string help) {
-    const auto allowed = joined(choices, " | ");
+    const auto allowed = core::joined(choices, " | ");
     auto form = text_form(allowed);
     form.parse = [choices = std::move(choices),
                   allowed](std::string_view text) -> core::Result<std::string> {
@@ -204,7 +195,7 @@ Setting list_setting(std::string name, std::vector<std::string>& target, std::st
     const Form<List> form{
         .allowed = "a comma-separated list",
         .parse = [](std::string_view text) { return core::Result<List>{split(text)}; },
-        .text = [](const List& items) { return joined(items, ","); },
+        .text = [](const List& items) { return core::joined(items, ","); },
         .kind = Setting::Kind::list};
     return setting_of(std::move(name), target, form, std::move(help));
 }
@@ -242,12 +233,7 @@ Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& t
             }
             return values;
         },
-        .text =
-            [](const List& values) {
-                std::vector<std::string> items;
-                for (const auto value : values) items.push_back(duration_text(value));
-                return joined(items, ",");
-            },
+        .text = [](const List& values) { return core::joined(values, ",", duration_text); },
         .kind = Setting::Kind::list};
     return setting_of(std::move(name), target, form, std::move(help));
 }

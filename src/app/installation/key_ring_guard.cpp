@@ -28,9 +28,9 @@ std::optional<std::time_t> parse_time(const std::string& text) {
     return ::timegm(&utc);
 }
 
-/// What a ring can have been before: without its newest keys, which a rotation added, and without
-/// up to two older ones, or all below some key, which somebody removed and added again. The most
-/// probable ones first. `visit` ends the search by returning true.
+/// Visits the earlier forms of a key ring that count as the same, the most probable ones first:
+/// without its newest keys, which a rotation added, and without up to two older ones, or all below
+/// some key, which somebody removed and added again. `visit` ends the search by returning true.
 void each_earlier(const Keys& keys, const std::function<bool(const Keys&)>& visit) {
     const auto without = [](Keys from, std::size_t at) {
         from.erase(from.begin() + static_cast<std::ptrdiff_t>(at));

@@ -1,5 +1,6 @@
 #include "app/installation/topics_watch.hpp"
 
+#include "core/ascii.hpp"
 #include "core/logger.hpp"
 #include "log/kafka/kafka_log.hpp"
 #include "ops/metric_names.hpp"
@@ -41,9 +42,7 @@ bool needs(std::string_view role, Topic topic) {
 }
 
 std::string names_of(const std::set<Topic>& topics, const std::string& prefix) {
-    std::string out;
-    for (const auto topic : topics) out += (out.empty() ? "" : ", ") + prefix + topic.name();
-    return out;
+    return core::joined(topics, ", ", [&](Topic topic) { return prefix + topic.name(); });
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ BrokerWait::BrokerWait(const Config& config, Pause pause)
       pause_(std::move(pause)),
       until_(steady_clock::now() + config.startup_timeout) {}
 
-void BrokerWait::after(const core::Error& why) {
+void BrokerWait::pause_after(const core::Error& why) {
     if (!why.retryable()) throw StartupError(why.message);
     const auto& servers = config_.kafka.bootstrap_servers;
     const auto now = steady_clock::now();
@@ -33,9 +33,7 @@ void BrokerWait::after(const core::Error& why) {
         next_line_ = now + kLineInterval;
         core::log_warn("app", "waiting_for_broker", {{"servers", servers}, {"why", why.message}});
     }
-    if (const int signal = pause_(kAskAgain)) {
-        throw StartupError("stopped while waiting for a broker at " + servers, 128 + signal);
-    }
+    pause_(kAskAgain);
 }
 
 }  // namespace beckon::app

@@ -12,13 +12,13 @@ namespace beckon::app {
 /// `startup_timeout`. Main thread only.
 class BrokerWait {
 public:
-    /// Sleeps as long as given; the number of the signal that ended it early, or 0.
-    using Pause = std::function<int(std::chrono::milliseconds)>;
+    /// Sleeps as long as given, or throws where a signal ends the wait.
+    using Pause = std::function<void(std::chrono::milliseconds)>;
     BrokerWait(const Config& config, Pause pause);
 
-    /// Returns when it is time to ask again. Throws StartupError: asking again does not help, the
-    /// time is over, or a signal came.
-    void after(const core::Error& why);
+    /// Returns when it is time to ask again. Throws StartupError: asking again does not help, or
+    /// the time is over; and what `pause` throws.
+    void pause_after(const core::Error& why);
 
 private:
     const Config& config_;

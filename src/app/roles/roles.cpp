@@ -18,6 +18,7 @@
 #include "app/process/watchdog.hpp"
 #include "app/roles/start_checks.hpp"
 #include "console/console.hpp"
+#include "core/ascii.hpp"
 #include "core/authority.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
@@ -227,7 +228,7 @@ log::Control await_control(log::EventLog& log, const Config& config, BrokerWait&
                 config.kafka.bootstrap_servers + ": run `beckon topics create --kafka-servers " +
                 config.kafka.bootstrap_servers + "` (" + control.error().message + ")");
         }
-        wait.after(control.error());
+        wait.pause_after(control.error());
     }
 }
 
@@ -244,7 +245,7 @@ log::TopicFacts await_topics(const Config& config, const log::Control& control, 
     for (;;) {
         const auto checked = check_log_topics(config, control);
         if (checked) return *checked;
-        wait.after(checked.error());
+        wait.pause_after(checked.error());
     }
 }
 
@@ -253,10 +254,8 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
                                                 core::KeyRing& keys, const Signals& signals) {
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
-    BrokerWait wait{config, [&](milliseconds pause) {
-                        signals.stop_start_within(pause, "a broker");
-                        return 0;
-                    }};
+    BrokerWait wait{config,
+                    [&](milliseconds pause) { signals.stop_start_within(pause, "a broker"); }};
     auto control = await_control(*log, config, wait);
     hold_to_cluster_log(*log, control, keys, config);
     const auto checked = await_topics(config, control, wait);
@@ -405,8 +404,7 @@ console::Console::Context console_context_of(const Config& config, Process& proc
 }
 
 void warn_of_damage(const log::EmbeddedLog& log, ops::Health& health) {
-    std::string text;
-    for (const auto& line : log.damage()) text += (text.empty() ? "" : "; ") + line;
+    const auto text = core::joined(log.damage(), "; ");
     if (!text.empty()) health.set_warning("log_damaged", "the log is damaged: " + text);
 }
 

@@ -288,8 +288,9 @@ struct Canary::Impl {
     prometheus::Counter& received;
     prometheus::Counter& failures;
     mutable std::mutex mutex;
-    /// Whose last push failed, and the log says so: an edge that dies fails, leaves the cluster,
-    /// and comes back. Those that have left are forgotten when there are too many. Under mutex.
+    /// The edges whose last push failed, as the log says: an edge that dies fails, leaves the
+    /// cluster, and comes back. Edges that have left are forgotten when there are too many. Under
+    /// mutex.
     std::set<std::string> failing;
     std::atomic<std::size_t> untried{0};
     std::vector<std::unique_ptr<Runner>> retired;  ///< their threads end by themselves

@@ -17,7 +17,7 @@
 
 namespace beckon::console {
 
-/// What a node's life says whose process has reported nothing to the log, or that it has ended.
+/// The state of a node whose process has reported nothing to the log, or that it has ended.
 enum class Unreported : std::uint8_t {
     alive,  ///< on the embedded log of a running process: nothing is reported there
     dead,   ///< on Kafka, where a process reports itself before its role begins

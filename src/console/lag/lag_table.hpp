@@ -89,7 +89,8 @@ public:
     static constexpr std::size_t kHistory = 60;
     static constexpr std::chrono::seconds kRateWindow{60};
 
-    /// What the table asks about groups and topics; any may be empty. Without `is_own` all are own.
+    /// The questions of the table about groups and topics; any may be empty. Without `is_own` all
+    /// groups are own.
     struct Context {
         ReaderOf reader_of = {};
         DelayOf delay_of = {};

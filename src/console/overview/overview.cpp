@@ -82,7 +82,7 @@ void Overview::tick(OwnershipView& view, const LagPagePtr& lag) {
     publish(known, point_due ? 1 : 0);
 }
 
-/// What holds now goes with each verdict, so that the tiles never contradict it.
+/// The present state goes with each verdict, so that the tiles never contradict it.
 void Overview::publish(const std::shared_ptr<const Installation>& known, std::size_t new_points) {
     if (!shown_history_) return;
     auto now = overview_json(*known, *shown_history_, 0);

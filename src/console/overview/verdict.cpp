@@ -1,6 +1,7 @@
 #include "console/overview/verdict.hpp"
 
 #include "console/lag/lag_text.hpp"
+#include "core/ascii.hpp"
 #include "core/decimal.hpp"
 #include "core/shortage.hpp"
 
@@ -95,12 +96,6 @@ void judge_log(const Installation& facts, Findings& out) {
                            "accepted is lost.",
                    .section = "the-brokers-do-not-answer",
                    .page = "lag"});
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-    std::string out;
-    for (const auto& text : texts) out += (out.empty() ? "" : "; ") + text;
-    return out;
 }
 
 /// Whether a process has such a fault for want of space on its disk.
@@ -203,7 +198,7 @@ void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& ou
 void judge_ready(const ProcessFacts& one, Findings& out) {
     const auto faults = faults_of(one);
     if (faults.empty() || fault_of_brokers(one)) return;
-    const auto why = joined(faults);
+    const auto why = core::joined(faults, "; ");
     out.push_back({.level = one.uptime < kStartMax ? Level::warning : Level::bad,
                    .what = title_of(one) + " is not ready: " + why + ".",
                    .todo = one.uptime < kStartMax
@@ -454,7 +449,7 @@ void judge_groups(const Installation& facts, Findings& out) {
     }
 }
 
-/// What is known of push where no push of the canary arrives.
+/// The sentence about push where no push of the canary arrives.
 std::string head_of_failures(const CanaryFacts& canary) {
     std::set<CanaryStep> steps;
     for (const auto& edge : canary.edges) {
@@ -475,7 +470,7 @@ std::string head_of_failures(const CanaryFacts& canary) {
     return "Push does not work: no message of the canary arrives.";
 }
 
-/// What the canary has measured, or else what the processes say.
+/// The sentence about push: by the canary, or else by the reports of the processes.
 std::string head_of(const Installation& facts, const Findings& findings) {
     if (!facts.complete && facts.log_problem.empty())
         return "The console is still reading the log.";

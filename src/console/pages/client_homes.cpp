@@ -1,6 +1,7 @@
 #include "console/pages/client_homes.hpp"
 
 #include "client/api_client.hpp"
+#include "core/ascii.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "inspect/log/log_service.hpp"
@@ -58,10 +59,8 @@ core::Result<std::string> ClientHomes::ask_home(const std::string& target,
         }
     }
     if (edges.empty()) return core::fail(core::Fault::unavailable, "no edge is known");
-    std::string tried;
-    for (const auto& at : edges) tried += (tried.empty() ? "" : ", ") + at;
-    return core::fail(core::Fault::unavailable,
-                      "no edge that answers at its ops port (" + tried + ") serves it");
+    return core::fail(core::Fault::unavailable, "no edge that answers at its ops port (" +
+                                                    core::joined(edges, ", ") + ") serves it");
 }
 
 }  // namespace beckon::console

@@ -51,7 +51,7 @@ struct ServiceConfig : ServiceSettings {
 /// endpoint, and shows them in the metrics. Thread-safe.
 class PublishBudget {
 public:
-    /// A log that takes 5,000 a second has so many within a second. Whoever comes later gets 503:
+    /// A log that takes 5,000 a second has so many within a second. Later ones get 503:
     /// a message that waits longer than that is late
     /// (docs/decisions/0198-messages-are-batched-under-load.md).
     static constexpr std::size_t kRecordsMax = 4'096;

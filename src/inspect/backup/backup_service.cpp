@@ -15,8 +15,6 @@
 
 namespace beckon::inspect {
 
-namespace {}  // namespace
-
 std::filesystem::path snapshot_of(const std::filesystem::path& data) {
     return std::filesystem::absolute(data) / "backup";
 }

@@ -15,7 +15,7 @@ namespace beckon::inspect {
 class PageThread {
 public:
     explicit PageThread(std::string name);
-    /// Waits for the page under way. Those that wait behind it are not made.
+    /// Waits for the page under way. The pages behind it are not made.
     ~PageThread();
     PageThread(const PageThread&) = delete;
     PageThread& operator=(const PageThread&) = delete;

@@ -17,8 +17,6 @@ namespace beckon::inspect {
 namespace fs = std::filesystem;
 using ops::Page;
 
-namespace {}  // namespace
-
 fs::path store_copies_of(const fs::path& data) { return fs::absolute(data) / "edge-copies"; }
 
 struct StoreService::Impl {

@@ -167,10 +167,6 @@ void check_files(const std::map<std::string, std::string>& options) {
                                 : "ssl.certificate.location is set, and ssl.key.location is not"));
 }
 
-}  // namespace
-
-namespace {
-
 /// The living clients of the process. Never destroyed: a client may end after it.
 struct Living {
     std::mutex mutex;

@@ -109,16 +109,11 @@ public:
                 rd_kafka_NewTopic_set_config(topics.back().get(), name.c_str(), value.c_str());
             }
         }
-        auto all = pointers(topics);
-        const auto options = options_for(RD_KAFKA_ADMIN_OP_CREATETOPICS, kChangeMs);
-        rd_kafka_CreateTopics(client_.get(), all.data(), all.size(), options.get(), queue_.get());
-        const auto event = answer("create log topics", kChangeMs);
-        if (!event) return core::fail(event.error());
-        std::size_t count = 0;
-        const auto** results = rd_kafka_CreateTopics_result_topics(
-            rd_kafka_event_CreateTopics_result(event->get()), &count);
-        auto checked = check(results, count, "create", RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS);
-        if (!checked) return checked;
+        auto created =
+            change("create", RD_KAFKA_ADMIN_OP_CREATETOPICS, topics, rd_kafka_CreateTopics,
+                   rd_kafka_event_CreateTopics_result, rd_kafka_CreateTopics_result_topics,
+                   RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS);
+        if (!created) return created;
         return await_leaders(missing);
     }
 
@@ -129,16 +124,11 @@ public:
         for (const auto topic : topics) {
             handles.emplace_back(rd_kafka_DeleteTopic_new(name_of(topic).c_str()));
         }
-        auto all = pointers(handles);
-        const auto options = options_for(RD_KAFKA_ADMIN_OP_DELETETOPICS, kChangeMs);
-        rd_kafka_DeleteTopics(client_.get(), all.data(), all.size(), options.get(), queue_.get());
-        const auto event = answer("destroy log topics", kChangeMs);
-        if (!event) return core::fail(event.error());
-        std::size_t count = 0;
-        const auto** results = rd_kafka_DeleteTopics_result_topics(
-            rd_kafka_event_DeleteTopics_result(event->get()), &count);
-        auto checked = check(results, count, "destroy", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-        if (!checked) return checked;
+        auto destroyed =
+            change("destroy", RD_KAFKA_ADMIN_OP_DELETETOPICS, handles, rd_kafka_DeleteTopics,
+                   rd_kafka_event_DeleteTopics_result, rd_kafka_DeleteTopics_result_topics,
+                   RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        if (!destroyed) return destroyed;
         return await_gone(topics);
     }
 
@@ -183,8 +173,18 @@ private:
         return event;
     }
 
-    core::Result<void> check(const rd_kafka_topic_result_t** results, std::size_t count,
-                             const std::string& verb, rd_kafka_resp_err_t harmless) const {
+    /// Sends a request about topics, and waits for the answer about each of them.
+    template <class Handles, class Send, class ResultOf, class TopicsOf>
+    core::Result<void> change(const std::string& verb, rd_kafka_admin_op_t op,
+                              const Handles& handles, Send send, ResultOf result_of,
+                              TopicsOf topics_of, rd_kafka_resp_err_t harmless) const {
+        auto all = pointers(handles);
+        const auto options = options_for(op, kChangeMs);
+        send(client_.get(), all.data(), all.size(), options.get(), queue_.get());
+        const auto event = answer(verb + " log topics", kChangeMs);
+        if (!event) return core::fail(event.error());
+        std::size_t count = 0;
+        const auto** results = topics_of(result_of(event->get()), &count);
         for (std::size_t i = 0; i < count; ++i) {
             const auto error = rd_kafka_topic_result_error(results[i]);
             if (error == RD_KAFKA_RESP_ERR_NO_ERROR || error == harmless) continue;

@@ -88,7 +88,7 @@ std::string_view without_thread(std::string_view text) {
     return text.substr(end + kEnd.size());
 }
 
-/// What a client says of its connections while it is destroyed.
+/// A line of a client about its connections while it is destroyed.
 bool is_ending(std::string_view text) {
     return text.find("Local: Broker handle destroyed") != std::string_view::npos;
 }

@@ -16,7 +16,7 @@
 
 namespace beckon::log::kafka {
 
-/// A partition, and the client that asks for its offsets. What it refers to outlives the query.
+/// A partition, and the client that asks for its offsets. Both outlive the query.
 struct EndsQuery {
     rd_kafka_t* client;
     const KafkaEvents& events;

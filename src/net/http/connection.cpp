@@ -149,19 +149,12 @@ bool Connection::introduced(const ProxyHeader& header) {
 }
 
 bool Connection::handshake_step() {
-    switch (transport_.handshake().io) {
-        case Transport::Io::done:
-            state_ = State::reading;
-            readable_ = true;
-            if (draining_) set_.set_deadline(entry_, ConnectionSet::Deadline::last_request);
-            return true;
-        case Transport::Io::want_read: return wait(Watch::Event::readable);
-        case Transport::Io::want_write: return wait(Watch::Event::writable);
-        case Transport::Io::ended:
-        case Transport::Io::broken: break;
-    }
-    close(CloseReason::tls);
-    return false;
+    const auto io = transport_.handshake().io;
+    if (io != Transport::Io::done) return wait_or_close(io, CloseReason::tls);
+    state_ = State::reading;
+    readable_ = true;
+    if (draining_) set_.set_deadline(entry_, ConnectionSet::Deadline::last_request);
+    return true;
 }
 
 bool Connection::read_step() {
@@ -178,14 +171,10 @@ bool Connection::read_step() {
     readable_ = false;
     auto& scratch = set_.scratch();
     const auto outcome = transport_.read(scratch);
-    switch (outcome.io) {
-        case Transport::Io::done: break;
-        case Transport::Io::want_read: return wait(Watch::Event::readable);
-        case Transport::Io::want_write: return wait(Watch::Event::writable);
-        case Transport::Io::ended: close(CloseReason::by_peer); return false;
-        case Transport::Io::broken:
-            close(transport_.secure() ? CloseReason::tls : CloseReason::broken);
-            return false;
+    if (outcome.io == Transport::Io::ended) return wait_or_close(outcome.io, CloseReason::by_peer);
+    if (outcome.io != Transport::Io::done) {
+        return wait_or_close(outcome.io,
+                             transport_.secure() ? CloseReason::tls : CloseReason::broken);
     }
     readable_ = transport_.secure();  // a record may hold more than one read took
     starved_ = false;
@@ -364,17 +353,9 @@ void Connection::begin_writing() {
 bool Connection::write_step() {
     const auto& out = active_->out;
     const auto outcome = transport_.write({out.data() + written_, out.size() - written_});
-    switch (outcome.io) {
-        case Transport::Io::done:
-            written_ += outcome.bytes;
-            return written_ < out.size() || written();
-        case Transport::Io::want_read: return wait(Watch::Event::readable);
-        case Transport::Io::want_write: return wait(Watch::Event::writable);
-        case Transport::Io::ended:
-        case Transport::Io::broken: break;
-    }
-    close(CloseReason::broken);
-    return false;
+    if (outcome.io != Transport::Io::done) return wait_or_close(outcome.io, CloseReason::broken);
+    written_ += outcome.bytes;
+    return written_ < out.size() || written();
 }
 
 bool Connection::written() {
@@ -410,9 +391,19 @@ bool Connection::linger_step() {
     const auto outcome = transport_.read(set_.scratch());
     discarded_ += outcome.bytes;
     if (outcome.io == Transport::Io::done && discarded_ <= kLingerBytesMax) return true;
-    if (outcome.io == Transport::Io::want_read) return wait(Watch::Event::readable);
-    if (outcome.io == Transport::Io::want_write) return wait(Watch::Event::writable);
-    close(reason_);
+    return wait_or_close(outcome.io, reason_);
+}
+
+/// After a step that ends here: until the socket is ready for the next one, or for good.
+bool Connection::wait_or_close(Transport::Io io, CloseReason reason) {
+    switch (io) {
+        case Transport::Io::want_read: return wait(Watch::Event::readable);
+        case Transport::Io::want_write: return wait(Watch::Event::writable);
+        case Transport::Io::done:
+        case Transport::Io::ended:
+        case Transport::Io::broken: break;
+    }
+    close(reason);
     return false;
 }
 

@@ -121,6 +121,7 @@ private:
 
     bool defer();
     bool wait(Watch::Event event);
+    bool wait_or_close(Transport::Io io, CloseReason reason);
     bool reject(Rejection why);
     void begin_writing();
     bool idle() const { return state_ == State::reading && !active_; }

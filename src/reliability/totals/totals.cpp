@@ -225,7 +225,6 @@ bool Totals::restore(std::string_view name, std::string_view bytes) {
 
 namespace {
 
-using core::kAllMilestones;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kCountsPrefix = "counts/";

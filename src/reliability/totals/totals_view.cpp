@@ -6,21 +6,14 @@
 
 namespace beckon::reliability {
 
-namespace {
-
-fold::Options fold_options(const core::NodeId& node) {
-    fold::Options options;
-    options.folder = "reliability";
-    options.inputs = {{log::Topic::kReliabilityTotals, 0}};
-    options.node = node;
-    return options;
-}
-
-}  // namespace
-
 TotalsView::TotalsView(const core::NodeId& node, fold::Fold::Context context)
-    : fold_(fold_options(node), context, *this) {
-    fold_.start();
+    : state_(
+          {.folder = "reliability", .inputs = {{log::Topic::kReliabilityTotals, 0}}, .node = node},
+          {context.log, &context.publisher, context.executor, context.clock},
+          {.apply = [this](auto, const core::RecordView& record) { apply(record); },
+           .cleared = [this] { clear(); },
+           .caught_up = [this] { caught_up(); }}) {
+    state_.start();
 }
 
 TotalsView::~TotalsView() = default;
@@ -77,7 +70,7 @@ bool TotalsView::complete() const {
 
 // --- folding
 
-void TotalsView::replay(fold::InputIndex, const core::RecordView& record) {
+void TotalsView::apply(const core::RecordView& record) {
     auto event = decode_totals(record);
     const std::scoped_lock lock{mutex_};
     std::visit(core::Overloaded{
@@ -99,21 +92,16 @@ void TotalsView::replay(fold::InputIndex, const core::RecordView& record) {
                std::move(event));
 }
 
-core::Result<void> TotalsView::clear() {
+void TotalsView::clear() {
     const std::scoped_lock lock{mutex_};
     counts_.clear();
     reports_.clear();
-    return {};
+    complete_ = false;
 }
 
 void TotalsView::caught_up() {
     const std::scoped_lock lock{mutex_};
     complete_ = true;
-}
-
-void TotalsView::restarted(std::string_view) {
-    const std::scoped_lock lock{mutex_};
-    complete_ = false;
 }
 
 }  // namespace beckon::reliability

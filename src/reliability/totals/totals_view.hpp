@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fold/fold.hpp"
-#include "fold/state.hpp"
+#include "fold/topic_state.hpp"
 #include "reliability/totals/totals.hpp"
 
 #include <map>
@@ -13,7 +13,7 @@ namespace beckon::reliability {
 
 /// The sum of all partitions' counts in `reliability.totals`: a fold in memory, for pages and
 /// tools. Made and destroyed on the thread of the executor; everything else from any thread.
-class TotalsView final : public core::MilestoneCountsSource, private fold::MemoryState {
+class TotalsView final : public core::MilestoneCountsSource {
 public:
     TotalsView(const core::NodeId& node, fold::Fold::Context context);
     ~TotalsView() override;
@@ -32,18 +32,15 @@ public:
     bool complete() const;
 
 private:
-    // fold::State
-    void replay(fold::InputIndex input, const core::RecordView& record) override;
-    core::Result<void> clear() override;
-    void turn_ended() override {}
-    void caught_up() override;
-    void restarted(std::string_view) override;
+    void apply(const core::RecordView& record);
+    void clear();
+    void caught_up();
 
     mutable std::mutex mutex_;
     std::map<core::Partition, PartitionCounts> counts_;
     std::map<Day, std::map<core::Partition, Report>> reports_;
     bool complete_ = false;
-    fold::Fold fold_;  ///< first to go: it calls us
+    fold::TopicState state_;  ///< first to go: it calls us
 };
 
 }  // namespace beckon::reliability

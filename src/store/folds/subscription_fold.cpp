@@ -162,12 +162,21 @@ void SubscriptionFold::reset() {
 
 // --- SubscriptionFold: the rules
 
+namespace {
+
+/// Whether a record that is not newer than the stored row is its own; nullopt: it is newer.
+template <class Row>
+std::optional<bool> judged(const std::optional<Row>& stored,
+                           const std::optional<core::WriteStamp>& stamp) {
+    const auto order = stored ? compare(stamp, stored->stamp) : Order::newer;
+    return order == Order::newer ? std::nullopt : std::optional{order == Order::same};
+}
+
+}  // namespace
+
 bool SubscriptionFold::put_client(core::Partition partition, const core::ClientRecorded& client) {
     const ClientName name{partition, client.uaid};
-    if (const auto stored = client_row(name)) {
-        const auto order = compare(client.stamp, stored->stamp);
-        if (order != Order::newer) return order == Order::same;
-    }
+    if (const auto known = judged(client_row(name), client.stamp)) return *known;
     clients_[name] = {
         .live = StoredClient{.router_type = client.router_type,
                              .router_data = std::string{client.router_data.value_or("")},
@@ -182,10 +191,7 @@ bool SubscriptionFold::put_client(core::Partition partition, const core::ClientR
 bool SubscriptionFold::remove_client(core::Partition partition, const core::ClientRemoved& client,
                                      core::Timestamp time, std::vector<core::ChannelId>* dropped) {
     const ClientName name{partition, client.uaid};
-    if (const auto stored = client_row(name)) {
-        const auto order = compare(client.stamp, stored->stamp);
-        if (order != Order::newer) return order == Order::same;
-    }
+    if (const auto known = judged(client_row(name), client.stamp)) return *known;
     // The client's own row covers the channels from here on: died_with_client() asks it. A channel
     // that is newer than the removal was written by a home that knew of it, and waits.
     for (const auto& [channel, row] : channel_rows(name)) {
@@ -216,10 +222,7 @@ bool SubscriptionFold::died_with_client(const ClientName& name,
 bool SubscriptionFold::put_channel(core::Partition partition,
                                    const core::ChannelRecorded& channel) {
     const ChannelName name{{partition, channel.uaid}, channel.channel};
-    if (const auto stored = channel_row(name)) {
-        const auto order = compare(channel.stamp, stored->stamp);
-        if (order != Order::newer) return order == Order::same;
-    }
+    if (const auto known = judged(channel_row(name), channel.stamp)) return *known;
     if (died_with_client(name.first, channel.stamp)) return false;
     // A channel may come before its client: compaction keeps a client's last record only.
     channels_[name] = ChannelRow{
@@ -235,10 +238,7 @@ bool SubscriptionFold::put_channel(core::Partition partition,
 bool SubscriptionFold::remove_channel(core::Partition partition,
                                       const core::ChannelRemoved& channel, core::Timestamp time) {
     const ChannelName name{{partition, channel.uaid}, channel.channel};
-    if (const auto stored = channel_row(name)) {
-        const auto order = compare(channel.stamp, stored->stamp);
-        if (order != Order::newer) return order == Order::same;
-    }
+    if (const auto known = judged(channel_row(name), channel.stamp)) return *known;
     if (died_with_client(name.first, channel.stamp)) return false;
     channels_[name] =
         ChannelRow{.live = std::nullopt, .stamp = channel.stamp, .until = time + kRememberRemoved};

@@ -7,6 +7,7 @@
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "console/overview/verdict.hpp"
+#include "core/ascii.hpp"
 #include "core/clock.hpp"
 #include "core/descriptors.hpp"
 #include "core/ids.hpp"
@@ -72,7 +73,7 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
-/// What a role does with the log (docs/operations/rights.md#rights-on-a-locked-kafka).
+/// The use that a role makes of the log (docs/operations/rights.md#rights-on-a-locked-kafka).
 struct RoleRights {
     std::vector<log::Topic> reads;
     std::vector<log::Topic> writes;
@@ -461,10 +462,9 @@ std::string megabytes(std::uintmax_t bytes) { return std::to_string(bytes >> 20)
 Finding check_configuration(const app::Config& config, app::Reader role) {
     const auto faults = app::faults_of(config, role);
     if (faults.empty()) return {.what = "configuration", .detail = "nothing contradicts itself"};
-    std::string detail;
-    for (const auto& fault : faults) {
-        detail += (detail.empty() ? "" : "; ") + fault.where + ": " + fault.what;
-    }
+    const auto detail = core::joined(faults, "; ", [](const app::ConfigFault& fault) {
+        return fault.where + ": " + fault.what;
+    });
     return {Verdict::bad, "configuration", detail, "docs/configuration.md lists every setting"};
 }
 

@@ -14,7 +14,6 @@
 #include "inspect/log/log_service.hpp"
 #include "tools/commands.hpp"
 
-#include <fstream>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -192,10 +191,7 @@ int keys_vapid(const std::filesystem::path& file, const std::filesystem::path& p
 
 int keys_convert(const std::string& input) {
     if (std::filesystem::exists(input)) {
-        std::ifstream in{input};
-        std::stringstream pem;
-        pem << in.rdbuf();
-        return pem_to_point(pem.str(), input);
+        return pem_to_point(app::must(client::read_text_file(input)), input);
     }
     const auto point = core::parse_base64_any(input);
     const auto pem = point ? client::public_pem(*point) : std::nullopt;

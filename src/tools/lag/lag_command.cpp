@@ -6,6 +6,7 @@
 #include "app/process/process.hpp"
 #include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_text.hpp"
+#include "core/ascii.hpp"
 #include "core/clock.hpp"
 #include "core/json_text.hpp"
 #include "log/control.hpp"
@@ -130,10 +131,9 @@ void check_group(const LagPage& page, const std::string& group) {
     std::set<std::string> names;
     for (const auto& row : page.rows) names.insert(row.group);
     if (group.empty() || names.contains(group)) return;
-    std::string list;
-    for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-    if (list.empty()) throw app::StartupError("no group is known yet");
-    throw app::StartupError("there is no group '" + group + "'; there are " + list);
+    if (names.empty()) throw app::StartupError("no group is known yet");
+    throw app::StartupError("there is no group '" + group + "'; there are " +
+                            core::joined(names, ", "));
 }
 
 LagPage chosen(LagPage page, const LagOptions& options) {

@@ -257,7 +257,6 @@ void append_json(std::string& out, log::TopicPartition where, const core::Record
     out += "}\n";
 }
 
-using core::RecordView;
 using std::chrono::milliseconds;
 
 namespace {

@@ -10,7 +10,6 @@
 #include "tools/running/ops_client.hpp"
 
 #include <algorithm>
-#include <array>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -76,9 +75,6 @@ constexpr std::size_t kGrowth = 8;
 constexpr std::size_t kAhead = 2;
 /// After the end was reached, and after a failure.
 constexpr std::chrono::milliseconds kAskAgain{250};
-constexpr std::array kFaults{Fault::invalid,   Fault::not_found,    Fault::unauthorized,
-                             Fault::conflict,  Fault::out_of_range, Fault::full,
-                             Fault::timed_out, Fault::unavailable,  Fault::corrupt};
 
 /// The error of a page that is not 200.
 core::Error error_of(const OpsConnection::Raw& reply) {
@@ -87,10 +83,8 @@ core::Error error_of(const OpsConnection::Raw& reply) {
         return {Fault::not_found, "the process at the ops port offers no log to read (HTTP " +
                                       std::to_string(reply.status) + ")"};
     }
-    for (const auto fault : kFaults) {
-        if (body.value("fault", "") == to_string(fault)) return {fault, body.value("error", "")};
-    }
-    return {Fault::unavailable, body.value("error", "")};
+    const auto fault = core::value_named<Fault>(body.value("fault", ""));
+    return {fault.value_or(Fault::unavailable), body.value("error", "")};
 }
 
 core::Error read_only() {

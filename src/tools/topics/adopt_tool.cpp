@@ -289,7 +289,7 @@ private:
         }
     }
 
-    /// What waits and names its event is written anew: then everything before is finished.
+    /// Deliveries that wait and name their event are written anew: all before them are finished.
     core::Result<void> find_named_events() {
         for (auto& [partition, record] : done_) {
             const TopicPartition letters{Topic::kRetryDead, partition};

@@ -7,6 +7,7 @@
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/broker_wait.hpp"
 #include "app/process/process.hpp"
+#include "core/ascii.hpp"
 #include "core/ids.hpp"
 #include "core/key_ring.hpp"
 #include "core/time_text.hpp"
@@ -37,11 +38,8 @@ using log::TopicsAdmin;
 namespace {
 
 std::string text_of(const std::vector<std::chrono::seconds>& tiers) {
-    std::string text;
-    for (const auto delay : tiers) {
-        text += (text.empty() ? "" : " ") + std::to_string(delay.count()) + "s";
-    }
-    return text.empty() ? "none" : text;
+    if (tiers.empty()) return "none";
+    return core::joined(tiers, " ", [](auto delay) { return std::to_string(delay.count()) + "s"; });
 }
 
 std::string text_of(const std::optional<std::string>& fingerprint) {
@@ -80,7 +78,7 @@ core::Result<std::optional<Control>> known_control(EventLog& log, const Existing
     return core::fail(control.error());
 }
 
-/// What was asked for, and where that is open what is there.
+/// The requested layout; what it leaves open is taken from the existing one.
 log::LayoutOptions layout_for(log::LayoutOptions asked, const Existing& existing,
                               const std::optional<Control>& control) {
     if (control) return app::layout_of(std::move(asked), *control);
@@ -216,13 +214,12 @@ core::Result<void> describe_topics(TopicsAdmin& admin, EventLog& log,
         out << (difference.essential ? "WRONG   " : "differs ")
             << to_string(difference, options.prefix) << '\n';
     }
-    std::string missing;
-    for (const auto& spec : found.missing) {
-        missing += (missing.empty() ? "" : ", ") + options.prefix + spec.topic.name();
-    }
-    if (!missing.empty()) {
+    if (!found.missing.empty()) {
+        const auto names = core::joined(found.missing, ", ", [&](const log::TopicSpec& spec) {
+            return options.prefix + spec.topic.name();
+        });
         return core::fail(Fault::not_found,
-                          "log topics are missing: " + missing + ": run `beckon topics create`");
+                          "log topics are missing: " + names + ": run `beckon topics create`");
     }
     if (const auto wrong = log::essential_differences(found, options.prefix); !wrong.empty()) {
         return core::fail(Fault::conflict, "log topics are not as Beckon needs them: " + wrong);
@@ -338,11 +335,10 @@ private:
     /// A broker that was started beside this command may need a moment.
     void await_broker(const app::Config& config) const {
         app::BrokerWait wait{config, [](std::chrono::milliseconds pause) {
-                                 std::this_thread::sleep_for(pause);
-                                 return 0;  // a signal ends the command
+                                 std::this_thread::sleep_for(pause);  // a signal ends the command
                              }};
         for (auto asked = admin->describe(); !asked; asked = admin->describe()) {
-            wait.after(asked.error());
+            wait.pause_after(asked.error());
         }
     }
 };

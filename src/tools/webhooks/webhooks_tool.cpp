@@ -5,6 +5,7 @@
 #include "app/command_line.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
+#include "client/private_file.hpp"
 #include "core/ascii.hpp"
 #include "core/ids.hpp"
 #include "core/json_depth.hpp"
@@ -19,7 +20,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -43,12 +43,7 @@ constexpr std::size_t kPageMax = 250;
 
 /// `text`, or the content of the file that it names (@FILE).
 std::string read_text(const std::string& text) {
-    if (!text.starts_with('@')) return text;
-    std::ifstream in{text.substr(1)};
-    if (!in) throw app::StartupError("cannot read " + text.substr(1));
-    std::stringstream all;
-    all << in.rdbuf();
-    return all.str();
+    return text.starts_with('@') ? app::must(client::read_text_file(text.substr(1))) : text;
 }
 
 std::string usage_line(const Json& usage) {
@@ -98,10 +93,9 @@ Json headers_of(const std::vector<std::string>& texts) {
 
 std::string quoted(const std::string& answer) { return core::json_text(Json(answer)); }
 
-std::string joined(const Json& types) {
-    std::string out;
-    for (const auto& type : types) out += (out.empty() ? "" : " ") + type.get<std::string>();
-    return out.empty() ? "(every type)" : out;
+std::string types_text(const Json& types) {
+    if (types.empty()) return "(every type)";
+    return core::joined(types, " ", [](const Json& type) { return type.get<std::string>(); });
 }
 
 void print_webhook(const Json& webhook, bool all_owners) {
@@ -110,7 +104,8 @@ void print_webhook(const Json& webhook, bool all_owners) {
     app::print_line(
         core::text_member(webhook, "id") + "  " + owner +
         (enabled ? "enabled " : "disabled (" + core::text_member(webhook, "reason") + ") ") +
-        core::text_member(webhook, "url") + "  " + joined(webhook.value("types", Json::array())));
+        core::text_member(webhook, "url") + "  " +
+        types_text(webhook.value("types", Json::array())));
 }
 
 std::string path_of(const std::string& id, const std::string& below = {}) {
