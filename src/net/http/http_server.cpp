@@ -26,7 +26,7 @@ RejectionText rejection_text(Rejection why) {
     switch (why) {
         case Rejection::bad_request:
         case Rejection::bad_host: return {kBadRequest, "not a good HTTP/1.1 request"};
-        case Rejection::header_too_large: return {431, "more than 16 KiB of headers"};
+        case Rejection::header_too_large: return {431, "too large a header"};
         case Rejection::too_slow: return {408, "too slow"};
         case Rejection::failed: return {kInternal, "this request failed; the log says why"};
         case Rejection::too_many_connections:
