@@ -71,6 +71,12 @@ for (const [how, { mechanism, release }] of Object.entries(WAYS)) {
             const as = (user, ...args) => spawnSync(BECKON, [...args, ...cluster.lockedOptions(user, { mechanism })], { encoding: 'utf8', timeout: 120000 });
             const well = as('endpoint', ...ring);
             assert.match(well.stdout, /^ok +rights +\d+ topics and groups/m, well.stdout + well.stderr);
+            if (mechanism === 'certificate') {
+                assert.match(well.stdout, /^warning kafka certificate +ends in 2 days -> renew it, then restart/m);
+                const page = await (await fetch(`http://127.0.0.1:${roles.all.endpoint.ports.ops}/metrics`)).text();
+                const [, ends] = page.match(/^beckon_certificate_expiry_time_seconds\{certificate="kafka"\} (\S+)$/m);
+                assert.equal(Math.floor((Number(ends) - Date.now() / 1000) / 86400), 2);
+            }
             for (const role of ROLES) {
                 const { stdout, stderr } = as(role, 'doctor', '--role', role, '--endpoint-url', 'http://127.0.0.1');
                 assert.match(stdout, /^ok +rights /m, `${role}: ${stdout}${stderr}`);

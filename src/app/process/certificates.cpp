@@ -1,13 +1,13 @@
 #include "app/process/certificates.hpp"
 
-#include <optional>
+#include "net/self_signed.hpp"
 
 namespace beckon::app {
 
 std::vector<CertificateFile> certificates_of(const std::string& role, const Config& config) {
     std::vector<CertificateFile> files;
     const auto add = [&](const char* of, const std::optional<std::filesystem::path>& file) {
-        if (file) files.push_back({of, *file});
+        if (file) files.push_back({of, *file, {}});
     };
     const auto plays = [&](const char* part) { return role == part || role == "standalone"; };
     if (plays("endpoint")) add("endpoint", config.endpoint.tls_certificate);
@@ -18,8 +18,16 @@ std::vector<CertificateFile> certificates_of(const std::string& role, const Conf
     }
     if (role == "standalone") return files;
     const auto found = config.kafka.librdkafka.find("ssl.certificate.location");
-    if (found != config.kafka.librdkafka.end()) add("kafka", found->second);
+    if (found == config.kafka.librdkafka.end()) return files;
+    add("kafka", found->second);
+    files.back().in_use = expiry_of(files.back());
     return files;
+}
+
+std::optional<std::chrono::system_clock::time_point> expiry_of(const CertificateFile& one) {
+    if (one.in_use) return one.in_use;
+    const auto facts = net::read_certificate(one.file);
+    return facts ? std::optional{facts->expires} : std::nullopt;
 }
 
 }  // namespace beckon::app

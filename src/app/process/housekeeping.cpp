@@ -4,7 +4,6 @@
 #include "core/pause.hpp"
 #include "core/time_text.hpp"
 #include "log/event_log.hpp"
-#include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 
 #include <cstdint>
@@ -92,7 +91,7 @@ void HostWatch::look() {
     if (!error) {
         disk(static_cast<double>(space.available), static_cast<double>(space.capacity));
     }
-    for (const auto& one : certificates_) certificate(one.file);
+    for (const auto& one : certificates_) certificate(one);
 }
 
 void HostWatch::disk(double free, double size) {
@@ -110,18 +109,18 @@ void HostWatch::disk(double free, double size) {
     }
 }
 
-void HostWatch::certificate(const fs::path& file) {
+void HostWatch::certificate(const CertificateFile& one) {
     const auto now = clock_.mono();
-    const auto next = next_line_.find(file);
+    const auto next = next_line_.find(one.file);
     if (next != next_line_.end() && now < next->second) return;
-    const auto facts = net::read_certificate(file);
-    if (!facts) return;
-    const auto ends = std::chrono::floor<std::chrono::milliseconds>(facts->expires);
+    const auto expires = expiry_of(one);
+    if (!expires) return;
+    const auto ends = std::chrono::floor<std::chrono::milliseconds>(*expires);
     const auto left = ends - clock_.wall();
     if (left > core::kCertificateLeft) return;
-    next_line_[file] = now + kCertificateLineEvery;
+    next_line_[one.file] = now + kCertificateLineEvery;
     core::log_warn("app", "certificate_ends",
-                   {{"file", file.string()},
+                   {{"file", one.file.string()},
                     {"until", core::time_text_in_seconds(ends)},
                     {"days_left", std::chrono::floor<std::chrono::days>(left).count()}});
 }

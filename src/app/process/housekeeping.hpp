@@ -107,8 +107,8 @@ public:
     void look();
     /// `free` of `size` bytes are free on the disk of the data directory.
     void disk(double free, double size);
-    /// Reads the file. One that cannot be read, or is not valid yet, is for others to say.
-    void certificate(const std::filesystem::path& file);
+    /// Judges when it ends. One that cannot be read, or is not valid yet, is for others to say.
+    void certificate(const CertificateFile& one);
 
 private:
     const core::Clock& clock_;

@@ -4,7 +4,6 @@
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
 #include "core/tokens.hpp"
-#include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 
 #include <algorithm>
@@ -120,7 +119,7 @@ struct ProcessMetrics::Impl {
                                   "When a certificate expires, in seconds of Unix time; 0: its "
                                   "file cannot be read.",
                                   {{"certificate", one.of}});
-            certificates.emplace_back(std::move(one.file), &gauge);
+            certificates.emplace_back(std::move(one), &gauge);
         }
     }
 
@@ -142,10 +141,9 @@ struct ProcessMetrics::Impl {
             disk.Set(static_cast<double>(space.capacity));
         }
         for (std::size_t i = 0; i < kParts.size(); ++i) sizes[i]->Set(size_of(data / kParts[i]));
-        for (const auto& [file, gauge] : certificates) {
-            const auto facts = net::read_certificate(file);
-            const auto since = facts ? facts->expires.time_since_epoch() : std::chrono::seconds{0};
-            gauge->Set(std::chrono::duration<double>(since).count());
+        for (const auto& [one, gauge] : certificates) {
+            const auto expires = expiry_of(one).value_or(std::chrono::system_clock::time_point{});
+            gauge->Set(std::chrono::duration<double>(expires.time_since_epoch()).count());
         }
     }
 
@@ -158,7 +156,7 @@ struct ProcessMetrics::Impl {
     prometheus::Gauge& free;
     prometheus::Gauge& disk;
     std::array<prometheus::Gauge*, kParts.size()> sizes{};
-    std::vector<std::pair<fs::path, prometheus::Gauge*>> certificates;
+    std::vector<std::pair<CertificateFile, prometheus::Gauge*>> certificates;
     std::optional<ops::Mount> mount;  ///< ends first
 };
 

@@ -4,7 +4,6 @@
 #include "app/process/version.hpp"
 #include "core/decimal.hpp"
 #include "core/logger.hpp"
-#include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 
 #include <algorithm>
@@ -175,12 +174,11 @@ cluster::ProcessRecord ProcessReport::now() const {
         record.gauges["disk_size"] = static_cast<double>(space.capacity);
     }
     for (const auto& one : certificates_) {
-        const auto facts = net::read_certificate(one.file);
-        if (!facts) continue;
-        const auto expires =
-            std::chrono::duration<double>{facts->expires.time_since_epoch()}.count();
-        const auto known = record.gauges.emplace("certificate_expires", expires).first;
-        known->second = std::min(known->second, expires);
+        const auto expires = expiry_of(one);
+        if (!expires) continue;
+        const auto time = std::chrono::duration<double>{expires->time_since_epoch()}.count();
+        const auto known = record.gauges.emplace("certificate_expires", time).first;
+        known->second = std::min(known->second, time);
     }
     return record;
 }

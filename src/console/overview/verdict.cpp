@@ -250,7 +250,7 @@ void judge_certificate(const ProcessFacts& one, Findings& out) {
              "The certificate of " + title_of(one) + ' ' +
              (expired ? "expired " + words(-left) + " ago." : "expires in " + words(left) + "."),
          .todo = "Renew it, then send the process SIGHUP: it reads the file again without "
-                 "a restart.",
+                 "a restart. Only a certificate for Kafka needs one.",
          .section = "a-certificate-expires",
          .page = "nodes"});
 }

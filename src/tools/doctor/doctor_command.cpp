@@ -534,7 +534,20 @@ Finding check_descriptors(std::size_t clients_wanted) {
             "raise the hard limit: LimitNOFILE in the unit, ulimits in a container"};
 }
 
-/// That they can be read, belong together, and are valid now and for some time.
+/// That it is valid now and for some time; `remedy`: where it is not.
+Finding check_validity(const std::string& what, const std::filesystem::path& certificate,
+                       const std::string& remedy) {
+    const auto facts = net::read_certificate(certificate);
+    if (!facts) return {Verdict::unknown, what, facts.error().message, ""};
+    const auto left = facts->expires - std::chrono::system_clock::now();
+    const auto days = std::chrono::floor<std::chrono::days>(left).count();
+    const auto detail = days < 0 ? "ended " + std::to_string(-days) + " days ago"
+                                 : "ends in " + std::to_string(days) + " days";
+    if (days >= kDaysWanted) return {.what = what, .detail = detail};
+    return {days < 0 ? Verdict::bad : Verdict::doubtful, what, detail, remedy};
+}
+
+/// That they can be read, belong together, and are valid.
 Finding check_certificate(const std::string& role, const net::TlsFiles& files) {
     const auto what = role + " certificate";
     if (const auto good = net::check(files); !good) {
@@ -542,14 +555,7 @@ Finding check_certificate(const std::string& role, const net::TlsFiles& files) {
                 "name the leaf's certificate (first in its file) and its key, as PEM files that "
                 "this user may read"};
     }
-    const auto facts = net::read_certificate(files.certificate);
-    if (!facts) return {Verdict::unknown, what, facts.error().message, ""};
-    const auto left = facts->expires - std::chrono::system_clock::now();
-    const auto days = std::chrono::floor<std::chrono::days>(left).count();
-    const auto detail = days < 0 ? "ended " + std::to_string(-days) + " days ago"
-                                 : "ends in " + std::to_string(days) + " days";
-    if (days >= kDaysWanted) return {.what = what, .detail = detail};
-    return {days < 0 ? Verdict::bad : Verdict::doubtful, what, detail, "renew it and send SIGHUP"};
+    return check_validity(what, files.certificate, "renew it and send SIGHUP");
 }
 
 constexpr std::size_t kVerdictWidth = 8;
@@ -611,6 +617,10 @@ void add_certificates(const app::Config& config, Findings& findings) {
     add("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key);
     add("edge", config.edge.tls_certificate, config.edge.tls_key);
     add("retry", config.retry.tls_certificate, config.retry.tls_key);
+    const auto kafka = config.kafka.librdkafka.find("ssl.certificate.location");
+    if (kafka == config.kafka.librdkafka.end()) return;
+    findings.push_back(check_validity("kafka certificate", kafka->second,
+                                      "renew it, then restart one process after the other"));
 }
 
 /// `named`: the operator has named the role, so that its rights are tried too.

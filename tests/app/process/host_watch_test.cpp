@@ -1,3 +1,4 @@
+#include "app/process/certificates.hpp"
 #include "app/process/housekeeping.hpp"
 #include "core/logger.hpp"
 #include "net/self_signed.hpp"
@@ -51,7 +52,7 @@ TEST_CASE("a certificate that ends soon is logged once a day") {
     const auto ends = std::chrono::floor<std::chrono::milliseconds>(facts->expires);
     clock.step_wall(ends - 15 * 24h - clock.wall());
     HostWatch watch{clock, "data", {}};
-    const auto look = [&] { return logged([&] { watch.certificate(file); }); };
+    const auto look = [&] { return logged([&] { watch.certificate({"edge", file, {}}); }); };
     CHECK(look().empty());
     clock.advance(36h);
     CHECK_THAT(look(), Catch::Contains("certificate_ends") && Catch::Contains("days_left\":13"));
@@ -60,5 +61,21 @@ TEST_CASE("a certificate that ends soon is logged once a day") {
     CHECK(look().empty());
     clock.advance(1h);
     CHECK_THAT(look(), Catch::Contains("days_left\":12"));
-    watch.certificate(directory.path() / "none.pem");
+    watch.certificate({"edge", directory.path() / "none.pem", {}});
+}
+
+TEST_CASE("the certificate for Kafka is that of the start, of a port the one on the disk",
+          "[app]") {
+    const test::TempDir directory;
+    const auto file = directory.path() / "certificate.pem";
+    test::write_certificate(file, directory.path() / "key.pem", "push.example.org");
+    app::Config config;
+    config.edge.tls_certificate = file;
+    config.kafka.librdkafka["ssl.certificate.location"] = file.string();
+    const auto found = app::certificates_of("edge", config);
+    REQUIRE(found.size() == 2);
+    CHECK(app::expiry_of(found.back()) == app::expiry_of(found.front()));
+    std::filesystem::remove(file);
+    CHECK_FALSE(app::expiry_of(found.front()));
+    CHECK(app::expiry_of(found.back()));
 }
