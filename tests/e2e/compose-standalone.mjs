@@ -132,3 +132,12 @@ test('the first start makes a token for the console, prints it once, and keeps i
     assert(!log.includes(token), 'it is printed once');
     await until('the same token', async () => (await page(token)).status === 200, 60000);
 });
+
+test('a user of the container who may not write its data is told what to do', () => {
+    for (const more of [{ BECKON_CONSOLE_HOST: '0.0.0.0' }, { BECKON_CONSOLE_TOKEN: '0123456789abcdef' }]) {
+        const env = { PATH: process.env.PATH, BECKON_DATA: join(directory, 'absent'), ...more }; // no one may write there, not even root
+        const { status, stderr } = spawnSync('sh', [join(IMAGE, 'entrypoint'), 'standalone'], { env, encoding: 'utf8' });
+        assert.equal(status, 2, stderr);
+        assert.match(stderr, /^beckon: .* the user \d+ may not write there\. Mount a volume .*\n?.*BECKON_CONSOLE_TOKEN_FILE\n$/);
+    }
+});
