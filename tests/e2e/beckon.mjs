@@ -256,6 +256,12 @@ export class Cluster {
         await running;
     }
 
+    /** Writes records to a log topic, by its name without the prefix: a line `HEADERS\tKEY\tVALUE` each, headers as `name:value,…`. */
+    kafkaProduce(topic, lines) {
+        const how = ['parse.key=true', 'parse.headers=true'].flatMap((property) => ['--reader-property', property]);
+        execFileSync('java', [...javaOptions(), kafkaClass('ConsoleProducer'), '--bootstrap-server', this.servers, '--topic', `${this.prefix}${topic}`, ...how], { input: lines });
+    }
+
     /** A setting of a log topic, by its name without the prefix. */
     alterTopic(topic, setting, value) {
         return this.kafkaTool('ConfigCommand', ['--alter', '--entity-type', 'topics', '--entity-name', `${this.prefix}${topic}`, '--add-config', `${setting}=[${value}]`]);
