@@ -47,6 +47,12 @@ function makePackage(name) {
 
 before(() => {
     must('git', ['clone', '--quiet', '--no-tags', ROOT, tree]);
+    const changelog = join(tree, 'CHANGELOG.md');
+    const changes = readFileSync(changelog, 'utf8');
+    if (!/^## Unreleased\b/m.test(changes)) { // the last commit is that of a release
+        writeFileSync(changelog, changes.replace(/^## /m, '## Unreleased\n\n### Web Push\n\n* A change.\n\n## '));
+        git('commit', '--quiet', '--all', '--message', 'a change');
+    }
     architecture = must('dpkg', ['--print-architecture']).trim();
     const directory = join(packages, `${CODENAME}-${architecture}`);
     mkdirSync(directory, { recursive: true });
