@@ -60,12 +60,22 @@ void LogClock::read(Timestamp append_time, Offset offset) {
     }
 }
 
+Timestamp LogClock::at(MonoTime now, Duration log_minus_mono) {
+    return Timestamp{std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch() +
+                                                                           log_minus_mono)};
+}
+
 Timestamp LogClock::now() const {
     if (!learned_) return clock_.wall();
     const MonoTime now = clock_.mono();
     const Duration known = bounds(now).low - held_back(now);
-    return Timestamp{std::chrono::duration_cast<std::chrono::milliseconds>(
-        now.time_since_epoch() + std::min(known, doubtful_low_.value_or(known)))};
+    return at(now, std::min(known, doubtful_low_.value_or(known)));
+}
+
+Timestamp LogClock::likely_now() const {
+    if (!learned_) return clock_.wall();
+    const MonoTime now = clock_.mono();
+    return at(now, bounds(now).low);
 }
 
 }  // namespace beckon::core

@@ -39,6 +39,10 @@ public:
     /// clock, and nothing may expire by it.
     Timestamp now() const;
 
+    /// now() as if the log's clock had not stepped since the newest report. For times that decide
+    /// nothing: after a hang now() is no later than the first record that is read.
+    Timestamp likely_now() const;
+
     /// True once a report came.
     bool learned() const { return learned_; }
     /// When the newest report came; MonoTime{} if none did.
@@ -50,6 +54,7 @@ private:
         Duration low{};
         Duration high{};
     };
+    static Timestamp at(MonoTime now, Duration log_minus_mono);
     Bounds bounds(MonoTime now) const;
     void narrow(const Bounds& evidence, MonoTime now);
     Duration held_back(MonoTime now) const;

@@ -125,6 +125,15 @@ TEST_CASE("a record that ends a long silence is not taken for older than it is")
     CHECK(world.behind() <= 2ms);
 }
 
+// Verified to fail with now() in place of likely_now(): a hang of 12 s was no delay in the metric.
+TEST_CASE("after a hang people see how old a record is, and nothing expires by it") {
+    World world;
+    world.report(1ms, 1ms);
+    world.read(12s);
+    CHECK(world.behind() >= 12s);
+    CHECK(world.log_now() - world.log_clock.likely_now() <= 20ms);
+}
+
 TEST_CASE("a log that steps forward makes nothing expire that was stamped before") {
     const bool by_report = GENERATE(true, false);
     World world;

@@ -142,6 +142,10 @@ struct PartContext : HomeContext {
 
     /// The log's time in the partition.
     core::Timestamp log_now() const { return fold.log_clock(kNotificationsInput).now(); }
+    /// For times that people see.
+    core::Timestamp likely_log_now() const {
+        return fold.log_clock(kNotificationsInput).likely_now();
+    }
     /// Everything of `notifications` below it is folded.
     core::Offset position() const { return fold.position(kNotificationsInput); }
 };

@@ -88,7 +88,7 @@ bool Delivery::fold(const core::RecordView& record, const core::NotificationAcce
     auto effects = session->on(message, record.offset, context_.clock.mono());
     if (context_.times.append_to_frame && !effects.frames.empty()) {
         const std::chrono::duration<double> late =
-            core::shown_now(context_.log_now(), context_.clock.wall()) - record.time;
+            core::shown_now(context_.likely_log_now(), context_.clock.wall()) - record.time;
         context_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
     }
     if (effects.frames.empty()) report(tracked, core::Milestone::stored);
