@@ -71,7 +71,9 @@ async function world({ keys, tiers = '0s,5s' }) {
     await cluster.prepare();
     const vapid = (id) => ({
         ...TTL,
-        Authorization: webpush.getVapidHeaders(cluster.endpoint, 'mailto:tests@example.com', keys.publicKey, keys.privateKey, 'aes128gcm').Authorization,
+        // web-push goes by new Date() where no time is given.
+        Authorization: webpush.getVapidHeaders(cluster.endpoint, 'mailto:tests@example.com', keys.publicKey, keys.privateKey, 'aes128gcm',
+            Math.floor(Date.now() / 1000) + 3600).Authorization,
         ...(id && { 'X-MessageId': id }),
     });
     return { cluster, receiver, vapid, data: join(cluster.directory, 'standalone'), url: (path) => cluster.endpoint + path };
