@@ -66,5 +66,6 @@ TEST_CASE("headers of one's own are given in the command, or in a file") {
     CHECK_THROWS_WITH(headers_of({"s3cret"}),
                       "--header: 'NAME: VALUE' is expected, or @FILE with one in a line");
     CHECK_THROWS_WITH(headers_of({"a: 1", "a: 2"}), "--header: 'a' stands twice");
-    CHECK_THROWS_WITH(headers_of({"@/nothing/here"}), "cannot read /nothing/here");
+    CHECK_THROWS_WITH(headers_of({"@/nothing/here"}),
+                      "cannot read /nothing/here: No such file or directory");
 }
