@@ -4,7 +4,7 @@
 //   data.tar.gz     the data directory of a standalone, after a clean stop; with its key ring
 //   backup.tar.gz   what `beckon backup` made of it
 //   topics/*.jsonl  the records of each log topic, as `beckon replay show --values` prints them; tests/records/golden_test.cpp reads them too
-//   answers/*.json  what tools printed with --json
+//   answers/*.json  what tools printed with --json, and the export of all clients
 //   expected.json   the build, and what is in the data
 //
 //   node golden.mjs make DIRECTORY     makes a set with this build (`./dev golden NAME`)
@@ -84,8 +84,8 @@ const where = ({ cluster, data }) => ['--data', data, '--ops-port', String(clust
 const pathOf = (url) => new URL(url).pathname;
 
 /** What a tool prints, which must end well. */
-function tool(args) {
-    const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: MINUTE_MS });
+function tool(args, environment = {}) {
+    const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: MINUTE_MS, env: { ...process.env, ...environment } });
     assert.equal(status, 0, `beckon ${args.join(' ')}\n${stdout}${stderr}`);
     return stdout;
 }
@@ -97,6 +97,7 @@ const answersOf = (here, expected) => ({
     'replay-state': ['replay', 'state', '--uaid', expected.uaid, '--json', ...where(here)],
     'dead-list': ['dead', 'list', '--all-owners', '--json', '--data', here.data, '--retry-port', String(here.cluster.ports.retry)],
     cluster: ['cluster', '--json', ...where(here)],
+    export: ['subscriptions', 'export', '--messages', ...where(here)],
 });
 
 // --- making
@@ -227,6 +228,9 @@ async function tryOut(set, archive) {
             Date.now = realNow;
         }
         await cluster.stop();
+        const again = tool(['subscriptions', 'import', join(set, 'answers', 'export.json'), '--dry-run', '--data', data], cluster.environment);
+        assert.match(again, /^unchanged: [1-9]/m);
+        assert.doesNotMatch(again, /refused|differ/);
     } catch (error) {
         error.message += `\n${cluster.outputs()}`;
         throw error;

@@ -69,6 +69,7 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
                        report("partition " + std::to_string(p) + " goes from " + before + " to " +
                               ledger_.holder(p));
                        if (!process(before)) return;
+                       disturbed({});  // its last completions may stand behind the new lease
                        two_homes_until_[static_cast<std::size_t>(p)] = clock_.mono() + kTwoHomesFor;
                    },
                .written =
