@@ -486,7 +486,7 @@ export class Cluster {
         child.exited.then((result) => (ended = result));
         await until(`${role} ready`, async () => {
             if (ended) return true;
-            return (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200;
+            return (await fetch(`http://127.0.0.1:${port}/ready`, { signal: AbortSignal.timeout(5000) })).status === 200;
         }, 60000).catch((error) => {
             throw new Error(`${error.message}\n${child.output}`);
         });
