@@ -1,15 +1,12 @@
 #include "console/console.hpp"
 
 #include "client/private_file.hpp"
-#include "client/url.hpp"
 #include "console/canary/canary.hpp"
 #include "console/cluster/cluster_json.hpp"
 #include "console/cluster/ownership_view.hpp"
 #include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_hours.hpp"
 #include "console/lag/lag_text.hpp"
-#include "console/lag/position_times.hpp"
-#include "console/overview/facts.hpp"
 #include "console/overview/overview.hpp"
 #include "console/pages/attempt_poller.hpp"
 #include "console/pages/client_homes.hpp"
@@ -18,35 +15,26 @@
 #include "console/pages/log_browser.hpp"
 #include "console/pages/retry_api.hpp"
 #include "console/pages/search_workers.hpp"
+#include "console/pages/tier_page.hpp"
+#include "console/pages/webhook_page.hpp"
 #include "console/pages/webhook_queries.hpp"
 #include "console/web/login.hpp"
 #include "console/web/web_server.hpp"
-#include "core/clock.hpp"
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
-#include "core/key_ring.hpp"
-#include "core/lifetime.hpp"
-#include "core/partition.hpp"
 #include "core/setup_error.hpp"
 #include "core/shown_clock.hpp"
-#include "core/time_text.hpp"
 #include "fold/sender_rules.hpp"
-#include "fold/topic_state.hpp"
 #include "log/blocking_executor.hpp"
-#include "log/range_scan.hpp"
 #include "log/read_partition.hpp"
-#include "records/done.hpp"
 #include "reliability/totals/pages.hpp"
 #include "reliability/totals/totals_view.hpp"
-#include "retry/webhook/webhook.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -55,8 +43,6 @@
 #include <pthread.h>
 
 namespace beckon::console {
-
-using nlohmann::json;
 
 namespace {
 
@@ -185,325 +171,6 @@ std::string senders_json(const fold::SenderRules& rules,
                          {"subscription", rules.limit(core::SenderKind::subscription)}}},
                        {"busiest", std::move(busiest)}});
 }
-
-constexpr std::string_view kState = "/state";
-
-json time_or_null(const std::optional<core::Timestamp>& time) {
-    return time ? json(time->time_since_epoch().count()) : json(nullptr);
-}
-
-json attempts_json(const std::optional<AttemptSummary>& known) {
-    if (!known) return nullptr;
-    return {{"count", known->attempts},  {"delivered", known->delivered}, {"at", known->at},
-            {"outcome", known->outcome}, {"status", known->status},       {"why", known->why},
-            {"answer", known->answer}};
-}
-
-json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& state,
-                  const std::optional<AttemptSummary>& attempts) {
-    const auto url = client::parse_url(webhook.url);
-    return {{"id", webhook.id},
-            {"owner", webhook.owner},
-            {"origin", url ? url->origin() : std::string{}},
-            {"types", webhook.types},
-            {"filtered", !webhook.filter.empty()},
-            {"ordered", webhook.ordered},
-            {"description", webhook.description},
-            {"created", webhook.created.time_since_epoch().count()},
-            {"enabled", state.enabled},
-            {"reason", state.reason},
-            {"failing_since", time_or_null(state.failing_since)},
-            {"enabled_at", time_or_null(state.enabled_at)},
-            {"attempts", attempts_json(attempts)}};
-}
-
-/// Whether the attempt was made before the webhook was enabled: it says nothing of the receiver.
-bool is_before(const std::string& attempted, const retry::WebhookState& state) {
-    return state.enabled_at && attempted < core::time_text(*state.enabled_at);
-}
-
-/// Why a webhook that is enabled fails; empty: it does not.
-std::string failure_of(const retry::WebhookState& state,
-                       const std::optional<AttemptSummary>& attempts) {
-    const bool last_failed = attempts && !attempts->outcome.empty() &&
-                             attempts->outcome != "delivered" && !is_before(attempts->at, state);
-    if (!last_failed) return state.failing_since ? "its attempts fail" : "";
-    if (attempts->outcome == "timed_out") return "it does not answer in time";
-    if (!attempts->why.empty()) return attempts->why;
-    return attempts->status > 0 ? "it answers " + std::to_string(attempts->status)
-                                : attempts->outcome;
-}
-
-/// Every webhook of the installation, for the console: a fold of `webhooks`. Secrets and the paths
-/// of URLs, which may be secrets, do not leave it. The executor's thread.
-class WebhookPage {
-public:
-    WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
-                log::EventLog& log, core::Executor& executor, const core::Clock& clock)
-        : box_(std::move(keys)),
-          state_({.folder = "console",
-                  .inputs = log::all_of(log::Topic::kWebhooks, partitions),
-                  .proof = fold::Proof::end},
-                 {.log = log, .executor = executor, .clock = clock},
-                 {.apply = [this](const auto&, const auto& record) { apply(record); },
-                  .cleared = [this] { clear(); }}) {
-        state_.start();
-    }
-
-    /// {"webhooks": [{"id", "owner", "origin", "types", "filtered", "ordered", "description",
-    /// "created", "enabled", "reason", "failing_since", "enabled_at", "attempts": {"count",
-    /// "delivered", "at", "outcome", "status", "why"} or null}, …]}; empty: not read yet.
-    std::string json(const AttemptPoller& attempts) const {
-        if (!state_.current()) return {};
-        auto reported = nlohmann::json::array();
-        for (const auto& [id, webhook] : webhooks_) {
-            const auto state = states_.find(id);
-            reported.push_back(webhook_json(
-                webhook, state == states_.end() ? retry::WebhookState{} : state->second,
-                attempts.of(id)));
-        }
-        return core::json_text(nlohmann::json{{"webhooks", std::move(reported)}});
-    }
-    /// nullopt: not read yet.
-    std::optional<console::WebhookFacts> facts(const AttemptPoller& attempts) const {
-        if (!state_.current()) return std::nullopt;
-        console::WebhookFacts out{.total = webhooks_.size()};
-        for (const auto& [id, webhook] : webhooks_) {
-            const auto known = states_.find(id);
-            const auto state = known == states_.end() ? retry::WebhookState{} : known->second;
-            if (!state.enabled) {
-                if (retry::is_disabled_by_failure(state)) ++out.disabled;
-                continue;
-            }
-            auto why = failure_of(state, attempts.of(id));
-            if (why.empty()) continue;
-            const auto url = client::parse_url(webhook.url);
-            out.failing.push_back({.id = id,
-                                   .origin = url ? url->origin() : std::string{},
-                                   .why = std::move(why),
-                                   .owner = webhook.owner,
-                                   .since = state.failing_since
-                                                ? core::time_text(*state.failing_since)
-                                                : std::string{}});
-        }
-        return out;
-    }
-
-private:
-    void apply(const core::RecordView& record) {
-        std::string id{record.key};
-        if (id.empty() || id.starts_with('!')) return;  // read barriers and leases
-        if (id.ends_with(kState)) {
-            id.resize(id.size() - kState.size());
-            const auto state = record.value
-                                   ? retry::decode_webhook_state(record)
-                                   : core::Result<retry::WebhookState>{retry::WebhookState{}};
-            if (state) states_[id] = *state;
-            return;
-        }
-        if (!record.value) {
-            webhooks_.erase(id);
-            states_.erase(id);
-            return;
-        }
-        if (auto webhook = retry::decode_webhook(record, box_)) webhooks_[id] = std::move(*webhook);
-    }
-    void clear() {
-        webhooks_.clear();
-        states_.clear();
-    }
-
-    retry::SecretBox box_;
-    std::map<std::string, retry::Webhook> webhooks_;
-    std::map<std::string, retry::WebhookState> states_;
-    fold::TopicState state_;  ///< last: it calls us
-};
-
-constexpr std::chrono::seconds kAskEvery{5};
-/// Each partition is a query to a broker: of many, none more often than this allows.
-constexpr std::chrono::milliseconds kPerPartition{20};
-
-json seconds(const std::optional<core::Duration>& time) {
-    if (!time) return nullptr;
-    return std::max(0.0, std::chrono::duration<double>{*time}.count());
-}
-
-json row_json(core::Offset waiting, core::Offset due,
-              const std::optional<core::Duration>& until_due) {
-    const bool overdue = until_due && *until_due < core::Duration::zero();
-    return {{"waiting", waiting},
-            {"due", due},
-            {"overdue_seconds", overdue ? seconds(-*until_due) : json(0)},
-            {"next_due_seconds", seconds(until_due)}};
-}
-
-/// How many deliveries wait in each delay topic, how many of them are due, and since when, for the
-/// console: from `retry.done`, the ends of the topics, and the append time of the first record that
-/// waits in each. Records that were finished behind it are counted off. It teaches the clock the
-/// log's time, by which deliveries are due. The executor's thread.
-class TierPage {
-public:
-    TierPage(std::vector<std::chrono::seconds> tiers, core::Partition partitions,
-             log::EventLog& log, core::Executor& executor, core::ShownClock& clock)
-        : tiers_(std::move(tiers)),
-          partitions_(partitions),
-          log_(log),
-          executor_(executor),
-          clock_(clock),
-          lifetime_(executor),
-          state_({.folder = "console",
-                  .inputs = log::all_of(log::Topic::kRetryDone, partitions),
-                  .proof = fold::Proof::end},
-                 {.log = log, .executor = executor, .clock = clock},
-                 {.apply =
-                      [this](const auto&, const core::RecordView& record) {
-                          if (auto done = retry::decode_done(record))
-                              done_[done->partition] = *done;
-                          // It was written a moment ago.
-                          if (state_.complete()) clock_.learn(record.time);
-                      },
-                  .cleared = [this] { done_.clear(); }}) {
-        state_.start();
-    }
-
-    /// {"tiers": [{"topic", "delay_seconds", "waiting", "due", "overdue_seconds",
-    /// "next_due_seconds", "partitions": […the same by partition]}, …], "dead": n}; empty: not read
-    /// yet. Each call sends a new query and returns the answer to the former one. `dead`: how many
-    /// dead letters there are, as far as that is known.
-    std::string json(const std::optional<std::size_t>& dead) {
-        if (!state_.current()) return {};
-        if (answers_missing_ == 0 && clock_.mono() >= ask_again_at_) ask_ends();
-        if (waiting_.empty()) return {};
-        auto reported = nlohmann::json::array();
-        console::TierFacts facts;
-        for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
-            Row sum;
-            auto partitions = nlohmann::json::array();
-            for (core::Partition p = 0; p < partitions_; ++p) {
-                const auto one = row(static_cast<int>(tier), p);
-                sum.waiting += one.waiting;
-                sum.due += one.due;
-                if (one.until_due && (!sum.until_due || *one.until_due < *sum.until_due)) {
-                    sum.until_due = one.until_due;
-                }
-                if (one.waiting == 0) continue;
-                auto text = row_json(one.waiting, one.due, one.until_due);
-                text["partition"] = p;
-                partitions.push_back(std::move(text));
-            }
-            facts.waiting += static_cast<std::size_t>(sum.waiting);
-            facts.due += static_cast<std::size_t>(sum.due);
-            if (sum.until_due) facts.overdue = std::max(facts.overdue, -*sum.until_due);
-            auto text = row_json(sum.waiting, sum.due, sum.until_due);
-            text["topic"] = log::Topic::retry(static_cast<int>(tier)).name();
-            text["delay_seconds"] = tiers_[tier].count();
-            text["partitions"] = std::move(partitions);
-            reported.push_back(std::move(text));
-        }
-        facts_ = facts;
-        return core::json_text(nlohmann::json{{"tiers", std::move(reported)},
-                                              {"dead", dead ? nlohmann::json(*dead) : nullptr}});
-    }
-    /// The sums of the last answer of json(); nullopt: there is none yet.
-    const std::optional<console::TierFacts>& facts() const { return facts_; }
-
-private:
-    struct Waiting {
-        core::Offset end = 0;
-        std::unique_ptr<log::RangeScan> scan;     ///< of the first record that waits
-        core::Offset first = -1;                  ///< where it looks
-        std::optional<core::Timestamp> appended;  ///< of that record
-        console::PositionTimes times;
-    };
-    struct Row {
-        core::Offset waiting = 0;
-        core::Offset due = 0;
-        std::optional<core::Duration> until_due{};  ///< of the first; negative: overdue
-    };
-
-    void ask_ends() {
-        std::vector<log::TopicPartition> where;
-        for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
-            const auto of_tier =
-                log::all_of(log::Topic::retry(static_cast<int>(tier)), partitions_);
-            where.insert(where.end(), of_tier.begin(), of_tier.end());
-        }
-        answers_missing_ = where.size();
-        ask_again_at_ =
-            clock_.mono() +
-            std::max<core::Duration>(kAskEvery, kPerPartition * static_cast<int>(where.size()));
-        for (const auto one : where) {
-            core::ask_while(
-                lifetime_,
-                [&](core::Executor& executor, auto done) {
-                    log_.ends(one, executor, std::move(done));
-                },
-                [this, one](const core::Result<log::Ends>& ends) {
-                    --answers_missing_;
-                    if (!ends) return;
-                    auto& waiting = waiting_[one];
-                    waiting.end = ends->end;
-                    waiting.times.learn(ends->end, clock_.wall());
-                });
-        }
-    }
-    void read_first(log::TopicPartition where, core::Offset first) {
-        auto& waiting = waiting_[where];
-        if (waiting.first == first) return;
-        waiting.first = first;
-        waiting.appended.reset();
-        waiting.scan = std::make_unique<log::RangeScan>(
-            log_, where, log::Range{.from = first}, executor_,
-            [&waiting](const core::RecordView& record) {
-                waiting.appended = record.time;
-                waiting.times.learn(record.offset, record.time);
-                return log::Next::stop;  // one record is all that is wanted
-            },
-            [&waiting](const auto& read) {
-                if (!read) waiting.first = -1;  // the next page asks again
-            });
-    }
-    Row row(int tier, core::Partition partition) {
-        const log::TopicPartition where{log::Topic::retry(tier), partition};
-        const auto known = waiting_.find(where);
-        if (known == waiting_.end()) return {};
-        const auto finished = done(tier, partition).finished;
-        auto& waiting = known->second;
-        Row row{.waiting = std::max<core::Offset>(0, waiting.end - finished.low)};
-        for (const auto& range : finished.above) row.waiting -= range.end - range.begin;
-        row.waiting = std::max<core::Offset>(0, row.waiting);
-        if (row.waiting == 0) return row;
-        read_first(where, finished.low);
-        if (!waiting.appended) return row;
-        const auto delay = tiers_[static_cast<std::size_t>(tier)];
-        row.until_due = *waiting.appended + delay - clock_.wall();
-        if (*row.until_due <= core::Duration::zero()) {
-            row.due = std::clamp<core::Offset>(
-                waiting.times.until(clock_.wall() - delay, finished.low, waiting.end), 1,
-                row.waiting);
-        }
-        return row;
-    }
-    retry::DoneRecord::Tier done(int tier, core::Partition partition) const {
-        const auto record = done_.find(partition);
-        if (record == done_.end()) return {};
-        const auto found = record->second.tiers.find(tier);
-        return found == record->second.tiers.end() ? retry::DoneRecord::Tier{} : found->second;
-    }
-
-    const std::vector<std::chrono::seconds> tiers_;
-    const core::Partition partitions_;
-    log::EventLog& log_;
-    core::Executor& executor_;
-    core::ShownClock& clock_;
-    core::Lifetime lifetime_;
-    std::map<core::Partition, retry::DoneRecord> done_;
-    std::map<log::TopicPartition, Waiting> waiting_;
-    std::optional<console::TierFacts> facts_;
-    std::size_t answers_missing_ = 0;
-    core::MonoTime ask_again_at_{};
-    fold::TopicState state_;  ///< last: it calls us
-};
 
 }  // namespace
 

@@ -1,34 +1,25 @@
 #include "edge/edge.hpp"
 
 #include "cluster/cluster.hpp"
-#include "core/clock.hpp"
-#include "core/executor.hpp"
-#include "core/ids.hpp"
-#include "core/key_ring.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "core/result.hpp"
 #include "edge/assignments.hpp"
-#include "edge/broadcast/broadcast_fold.hpp"
-#include "edge/broadcast/broadcast_poller.hpp"
+#include "edge/edge_broadcasts.hpp"
+#include "edge/edge_links.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/edge_options.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
 #include "edge/lag_reports.hpp"
-#include "edge/link/links.hpp"
 #include "edge/partition_load.hpp"
 #include "edge/switchboard/switchboard.hpp"
 #include "edge/waiting_survey.hpp"
 #include "fold/webhook_owners.hpp"
-#include "log/event_log.hpp"
 #include "ops/loop_watch.hpp"
-#include "records/ownership.hpp"
 #include "records/subscription_gone.hpp"
 
 #include <algorithm>
 #include <csignal>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -83,182 +74,6 @@ void ignore_broken_pipes() {
         sigaction(SIGPIPE, &pipe, nullptr);
     }
 }
-
-/// The links of an edge: passes their messages to the switchboard, and knows and counts the nodes
-/// that they reach. On the control thread, but for its making and its end.
-class EdgeLinks {
-public:
-    struct Context {
-        Switchboard& board;  ///< gets the links as its way to other nodes
-        const LinkMetrics& metrics;
-        core::Lifetime::Remote control;  ///< ends before this does
-        std::function<void()> changed;   ///< another node is reached, or one less
-        /// Calls to a node that has no link were refused (Links::Events::dead).
-        std::function<void(const core::NodeId&)> dead;
-    };
-
-    /// Listens, before the loops run. Throws std::runtime_error naming host, port and cause.
-    EdgeLinks(const EdgeOptions& options, std::shared_ptr<const core::KeyRing> keys,
-              const core::Clock& clock, Context context)
-        : context_(std::move(context)), links_(options, std::move(keys), clock, events()) {
-        context_.board.connect_links(options.node, links_);
-    }
-
-    std::uint16_t port() const { return links_.port(); }
-    /// Every node knows the address of every other one; the links decide between two calls.
-    void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes) {
-        std::map<core::NodeId, std::string> addresses;
-        for (const auto& [id, record] : nodes) {
-            if (!record.link_url.empty()) addresses.emplace(id, record.link_url);
-        }
-        links_.set_peers(std::move(addresses));
-    }
-    /// The nodes whose link is up.
-    const std::set<core::NodeId>& up() const { return up_; }
-    /// Updates the metric of waiting bytes.
-    void measure() const {
-        std::size_t waiting = 0;
-        for (const auto& link : links_.status()) waiting += link.waiting_bytes;
-        context_.metrics.waiting_bytes->Set(static_cast<double>(waiting));
-    }
-    /// The links that are refused, and what to do; empty: there are none.
-    std::string refusals() const {
-        std::string text;
-        for (const auto& link : links_.status()) {
-            if (link.up || !link.refused) continue;
-            text += (text.empty() ? "no link to " : "; none to ") + link.peer.text + " (" +
-                    link.why_down + ")";
-        }
-        if (text.empty()) return text;
-        return text +
-               ": clients of one edge get nothing from partitions of the other. Give all edges "
-               "the same keys.json, and restart those that began before the log topics were made "
-               "anew";
-    }
-
-private:
-    /// On the thread of the links.
-    link::Links::Events events() {
-        return {.arrived =
-                    [this](const core::NodeId&, link::Arrivals arrivals) {
-                        const auto& count = context_.metrics;
-                        count.to_homes->Increment(static_cast<double>(arrivals.to_homes.size()));
-                        count.to_fronts->Increment(static_cast<double>(arrivals.to_fronts.size()));
-                        context_.board.arrived(std::move(arrivals.to_homes),
-                                               std::move(arrivals.to_fronts));
-                    },
-                .up =
-                    [this](const core::NodeId& peer) {
-                        context_.board.peer_up(peer);
-                        context_.control.post([this, peer] { changed(peer, true); });
-                    },
-                .down =
-                    [this](const core::NodeId& peer, const core::Error&) {
-                        context_.board.peer_lost(peer);
-                        context_.metrics.lost->Increment();
-                        context_.control.post([this, peer] { changed(peer, false); });
-                    },
-                .dead =
-                    [this](const core::NodeId& peer) {
-                        context_.control.post([this, peer] { context_.dead(peer); });
-                    },
-                .refused = [this](const core::Error&) { context_.metrics.refused->Increment(); },
-                .congested = [this] { return context_.board.congested(); }};
-    }
-    void changed(const core::NodeId& peer, bool is_up) {
-        if (is_up) {
-            up_.insert(peer);
-        } else {
-            up_.erase(peer);
-        }
-        context_.metrics.up->Set(static_cast<double>(up_.size()));
-        context_.changed();
-    }
-
-    const Context context_;
-    std::set<core::NodeId> up_;
-    link::Links links_;  ///< ends first: its thread calls this
-};
-
-/// The broadcasts of an edge: passes versions from the log to the fronts, and versions from the
-/// polled page to the log. Made and destroyed on the control thread.
-class EdgeBroadcasts {
-public:
-    /// All of it outlives this.
-    struct Context {
-        log::EventLog& log;
-        core::Executor& control;
-        const core::Clock& clock;
-        Fronts& fronts;
-        const BroadcastMetrics& metrics;
-    };
-    EdgeBroadcasts(const EdgeOptions& options, Context context)
-        : context_(context),
-          lifetime_(context.control),
-          fold_(options.node, {.log = context.log,
-                               .executor = context.control,
-                               .clock = context.clock,
-                               .changed = [this](const BroadcastsPtr& now) { changed(now); }}) {
-        if (options.broadcasts_url.empty()) return;
-        poller_.emplace(options.broadcasts_url, options.broadcasts_interval,
-                        [this, back = lifetime_.remote()](auto found) {
-                            back.post([this, found = std::move(found)] { polled(found); });
-                        });
-    }
-
-    /// Whether this edge is the one that polls. On the control thread.
-    void poll(bool enabled) {
-        if (poller_) poller_->enable(enabled);
-    }
-    /// As BroadcastFold::set(); a failure is logged. Any thread.
-    void set(BroadcastSet broadcast) {
-        lifetime_.remote().post([this, broadcast = std::move(broadcast)] { publish(broadcast); });
-    }
-    /// As this edge knows them. Any thread.
-    BroadcastsPtr now() const {
-        const std::scoped_lock lock{mutex_};
-        return now_;
-    }
-
-private:
-    void changed(const BroadcastsPtr& now) {
-        {
-            const std::scoped_lock lock{mutex_};
-            now_ = now;
-        }
-        context_.metrics.known->Set(static_cast<double>(now->versions.size()));
-        context_.fronts.broadcasts(now);
-    }
-    /// A broadcast that the page no longer names keeps its version.
-    void polled(const core::Result<std::vector<BroadcastSet>>& found) {
-        if (found) {
-            context_.metrics.polls_ok->Increment();
-            if (!std::exchange(last_failure_, {}).empty()) {
-                core::log_info("edge", "broadcasts_polled_again");
-            }
-            for (const auto& broadcast : *found) publish(broadcast);
-            return;
-        }
-        context_.metrics.polls_failed->Increment();
-        if (std::exchange(last_failure_, found.error().message) == last_failure_) return;
-        core::log_warn("edge", "broadcasts_not_polled", {{"why", last_failure_}});
-    }
-    void publish(const BroadcastSet& broadcast) {
-        fold_.set(broadcast, [id = broadcast.id](const core::Result<void>& done) {
-            if (done) return;
-            core::log_warn("edge", "broadcast_not_set",
-                           {{"id", id}, {"why", done.error().message}});
-        });
-    }
-
-    const Context context_;
-    mutable std::mutex mutex_;
-    BroadcastsPtr now_ = std::make_shared<const Broadcasts>();  ///< under mutex_
-    std::string last_failure_;                                  ///< of polling; empty: none
-    core::Lifetime lifetime_;
-    BroadcastFold fold_;
-    std::optional<BroadcastPoller> poller_;  ///< ends first
-};
 
 }  // namespace
 

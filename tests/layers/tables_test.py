@@ -234,7 +234,7 @@ def indexes():
 def rights():
     """What `beckon doctor --role` tries for a role against the commands of docs/operations/rights.md."""
     coded = set()
-    for role, members in ROLE_RIGHTS.findall(text_of("src/tools/doctor/doctor_command.cpp")):
+    for role, members in ROLE_RIGHTS.findall(text_of("src/tools/doctor/reach_checks.cpp")):
         for member, value in RIGHTS_MEMBER.findall(members):
             if member == "groups":
                 coded |= {f"{role}: Read on groups {name}" for name in re.findall(r'"(\w+)"', value)}
