@@ -9,7 +9,8 @@ namespace beckon::retry {
 /// Keeps attempts away from a receiver that fails all of them. Opens after kFailures in a row, lets
 /// one attempt through when its time is over, closes at the first success, and opens for twice as
 /// long when that one fails. Deliveries that come while it is open wait in a tier without spending
-/// an attempt. Pure; one thread.
+/// an attempt. Each attempt that has started ends with one of the calls below start(). Pure; one
+/// thread.
 class Breaker {
 public:
     static constexpr int kFailures = 10;
@@ -34,6 +35,8 @@ public:
         open_for_ = std::clamp<core::Duration>(2 * open_for_, kOpenLeast, kOpenMost);
         open_until_ = now + open_for_;
     }
+    /// The attempt has ended and shows neither: the next one may try.
+    void undecided() { trying_ = false; }
     bool open() const { return failures_ >= kFailures; }
 
 private:

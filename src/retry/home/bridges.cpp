@@ -203,7 +203,7 @@ void Bridges::judge_app(App& app, const BridgedJob& job, const BridgeVerdict& ve
         }
         return;
     }
-    if (is_faulty(outcome)) app.breaker.failed(context_.home.clock.mono());
+    is_faulty(outcome) ? app.breaker.failed(context_.home.clock.mono()) : app.breaker.undecided();
     if (outcome == BridgeOutcome::unauthorized || doubtful) {
         if (++app.refusals < kRefusalsOfFault) return;
         return set_fault(app, job, "bridge_refuses_credentials", verdict.why);

@@ -86,7 +86,7 @@ bool Dispatcher::put_aside(const Due& due, const WebhookDirectory::Entry* entry)
     } else if (context_.queue.has_ended_processes(due)) {
         why = Outcome::crashed;
     }
-    if (!why) return wait_for_breaker(due);
+    if (!why) return wait_for_breaker(due, *entry);
     dead_letter(due, *why);
     return true;
 }
@@ -143,9 +143,10 @@ bool Dispatcher::is_next(Receiver& receiver, const std::string& delivery) const 
     return line.empty() || line.front().delivery == delivery;
 }
 
-bool Dispatcher::wait_for_breaker(const Due& due) {
+bool Dispatcher::wait_for_breaker(const Due& due, const WebhookDirectory::Entry& entry) {
     const auto found = receivers_.find(due.delivery.webhook);
     if (found == receivers_.end()) return false;
+    forget_failures_before(found->second, entry.state);
     const auto left = found->second.breaker.closed_in(context_.home.clock.mono());
     if (left <= Duration::zero()) return false;
     wait(due, left, DeliveryEnd::parked);
@@ -337,18 +338,33 @@ void Dispatcher::remember(const Job& job, core::Timestamp at, const HttpAnswer& 
 }
 
 /// An owner who enables a webhook again declares that it works.
-void Dispatcher::forget_failures_before(Receiver& receiver,
-                                        std::optional<core::Timestamp> enabled_at) {
-    if (!receiver.failing_since || !enabled_at || *receiver.failing_since >= *enabled_at) return;
+void Dispatcher::forget_failures_before(Receiver& receiver, const WebhookState& state) {
+    if (std::exchange(receiver.enabled_at, state.enabled_at) == state.enabled_at) return;
     receiver.failing_since.reset();
     receiver.failing_published = false;
     receiver.breaker = {};
-    receiver.breaker.start();
 }
 
-void Dispatcher::receiver_works(const Job& job, Receiver& receiver, WebhookState state) {
+/// A breaker learns from each attempt, whether its webhook was disabled meanwhile or not.
+void Dispatcher::judge_receiver(const Job& job, const HttpAnswer& answer, Outcome outcome) {
+    const auto& id = job.due.delivery.webhook;
+    auto& receiver = this->receiver(id);
+    const auto* entry = context_.webhooks.find(id);
+    if (entry) forget_failures_before(receiver, entry->state);
     const bool was_open = receiver.breaker.open();
-    receiver.breaker.succeeded();
+    if (outcome == Outcome::delivered) {
+        receiver.breaker.succeeded();
+    } else {
+        receiver.breaker.failed(context_.home.clock.mono());
+    }
+    if (!was_open && receiver.breaker.open()) note_failing(job, answer, outcome);
+    if (!entry || !entry->state.enabled) return;
+    outcome == Outcome::delivered ? receiver_works(job, receiver, entry->state, was_open)
+                                  : receiver_fails(job, receiver, entry->state, outcome);
+}
+
+void Dispatcher::receiver_works(const Job& job, Receiver& receiver, WebhookState state,
+                                bool was_open) {
     receiver.failing_since.reset();
     const bool known = std::exchange(state.failing_since, std::nullopt).has_value();
     const bool reported = std::exchange(receiver.failing_published, false) || known;
@@ -356,25 +372,17 @@ void Dispatcher::receiver_works(const Job& job, Receiver& receiver, WebhookState
     if (reported) context_.change_state(job.due.delivery.webhook, state);
 }
 
-/// Breaker, and since when nothing was accepted.
-void Dispatcher::judge_receiver(const Job& job, const HttpAnswer& answer, Outcome outcome) {
+/// Disables the webhook, or publishes since when nothing was accepted.
+void Dispatcher::receiver_fails(const Job& job, Receiver& receiver, WebhookState state,
+                                Outcome outcome) {
     const auto& id = job.due.delivery.webhook;
-    auto& receiver = this->receiver(id);
-    const auto* entry = context_.webhooks.find(id);
-    if (!entry || !entry->state.enabled) return;
-    forget_failures_before(receiver, entry->state.enabled_at);
-    const auto known_since = entry->state.failing_since;
-    auto state = entry->state;
-    if (outcome == Outcome::delivered) return receiver_works(job, receiver, state);
-    const bool was_open = receiver.breaker.open();
-    receiver.breaker.failed(context_.home.clock.mono());
-    if (!was_open && receiver.breaker.open()) note_failing(job, answer, outcome);
     if (outcome == Outcome::gone) {
         state.enabled = false;
         state.reason = "gone";
         return context_.change_state(id, state);
     }
     const auto now = log_time(job.due);
+    const auto known_since = state.failing_since;
     if (!receiver.failing_since) receiver.failing_since = known_since.value_or(now);
     const bool for_good = now - *receiver.failing_since > options_.failing_max;
     // One failure among others is not worth a record.

@@ -91,6 +91,7 @@ private:
         Receiver(LinePlaces& places, const std::string& of) : owner(of), line(places, of) {}
         const std::string owner;
         Breaker breaker;
+        std::optional<core::Timestamp> enabled_at;  ///< its failures are younger
         std::optional<core::Timestamp> failing_since;
         bool failing_published = false;  ///< the log knows, or will
         /// Of an ordered webhook: the deliveries that are here or wait in tiers, in their order.
@@ -119,7 +120,7 @@ private:
     std::optional<int> tier_by_requeues(const Receiver& receiver, core::Duration how_long);
     bool put_aside(const Due& due, const WebhookDirectory::Entry* entry);
     bool put_behind(const Due& due, const Webhook& webhook);
-    bool wait_for_breaker(const Due& due);
+    bool wait_for_breaker(const Due& due, const WebhookDirectory::Entry& entry);
     void count(DeliveryEnd end) const { ++context_.home.tally.deliveries[end]; }
     void wait(const Due& due, core::Duration how_long, DeliveryEnd why);
     std::optional<int> tier_for_wait(const Due& due, core::Duration how_long);
@@ -142,10 +143,10 @@ private:
     void remember(const Job& job, core::Timestamp at, const HttpAnswer& answer, Outcome outcome);
     void follow(const Job& job, const Verdict& verdict);
     void failed(const Job& job, const Verdict& verdict);
-    static void forget_failures_before(Receiver& receiver,
-                                       std::optional<core::Timestamp> enabled_at);
+    static void forget_failures_before(Receiver& receiver, const WebhookState& state);
     void judge_receiver(const Job& job, const HttpAnswer& answer, Outcome outcome);
-    void receiver_works(const Job& job, Receiver& receiver, WebhookState state);
+    void receiver_works(const Job& job, Receiver& receiver, WebhookState state, bool was_open);
+    void receiver_fails(const Job& job, Receiver& receiver, WebhookState state, Outcome outcome);
     void leave_line(const Delivery& delivery);
     bool is_next(Receiver& receiver, const std::string& delivery) const;
     int wait_in_line(Receiver& receiver, const Due& due, int tier);

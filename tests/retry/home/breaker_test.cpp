@@ -58,3 +58,11 @@ TEST_CASE("failures of attempts that were under way when it opened do not stretc
     breaker.failed(MonoTime{2s});
     CHECK(breaker.closed_in(MonoTime{2s}) == 28s);
 }
+
+TEST_CASE("an attempt that shows nothing lets the next one try", "[retry][breaker]") {
+    auto breaker = opened_at(MonoTime{0s});
+    breaker.start();
+    breaker.undecided();
+    CHECK(breaker.open());
+    CHECK(breaker.closed_in(MonoTime{30s}) == 0s);
+}

@@ -310,6 +310,22 @@ TEST_CASE("a bridge that fails for all is left alone for a while", "[bridge]") {
     CHECK(world.under_way() == Log{"token-13"});
 }
 
+// Fails where an answer that shows neither keeps the app's messages waiting for ever.
+TEST_CASE("a bridge that throttles the attempt that tries is tried again", "[bridge]") {
+    World world;
+    for (core::Offset i = 1; i <= Breaker::kFailures; ++i) {
+        world.due(world.made(i, 10'000));
+        world.answer(unreachable);
+    }
+    world.clock.advance(31s);
+    world.due(world.made(11, 10'000));
+    const auto shows_nothing = GENERATE(throttled, foreign);  // foreign: no app is proven
+    world.answer(shows_nothing);
+    world.clock.advance(10min);
+    world.due(world.made(12, 10'000));
+    CHECK(world.under_way() == Log{"token-12"});
+}
+
 TEST_CASE("credentials that are refused again and again are a fault until something works",
           "[bridge]") {
     World world;

@@ -358,6 +358,38 @@ TEST_CASE("while the breaker is open no attempt is spent", "[retry][dispatch]") 
     CHECK(world.requests.size() == 12);
 }
 
+// Fails where the attempt that tries ends unjudged: then no delivery is ever attempted again.
+TEST_CASE("a webhook that was disabled while its breaker tried is attempted once it is enabled",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    for (int i = 0; i < 10; ++i) {
+        world.due(i);
+        world.answer({.end = End::unreachable});
+    }
+    const auto set_state = [&](const WebhookState& state) {
+        world.webhooks.apply(*test::ReadBack{encode("w", state)});
+    };
+    world.clock.advance(31s);
+    world.due(11);
+    set_state({.enabled = false, .reason = "owner"});
+    world.answer({.end = End::timed_out});
+    CHECK(world.requests.size() == 11);
+    SECTION("at once, since its owner says that it works") {
+        set_state({.enabled = true, .enabled_at = world.log_time()});
+        world.due(12);
+        CHECK(world.requests.size() == 12);
+    }
+    SECTION("or when the breaker's time is over") {
+        set_state({.enabled = true});
+        world.due(12);
+        CHECK(world.requests.size() == 11);
+        world.clock.advance(61s);
+        world.due(13);
+        CHECK(world.requests.size() == 12);
+    }
+}
+
 TEST_CASE("a webhook that has accepted nothing for days is disabled, and only then",
           "[retry][dispatch]") {
     World world;

@@ -78,12 +78,13 @@ void DeliveryLedger::read_tier(core::Partition p, int tier) {
                                 .appended = options_.appended_at(where, record.offset),
                                 .due = due,
                                 .redriven = tier == 0 && delivery->hop > 0});
-        notify_.written(p, delivery->id);
+        notify_.written(p, delivery->id, options_.appended_at(where, record.offset));
     });
 }
 
 void DeliveryLedger::read_letters(core::Partition p) {
-    each_new({Topic::kRetryDead, p}, [&](const core::RecordView& record) {
+    const log::TopicPartition where{Topic::kRetryDead, p};
+    each_new(where, [&](const core::RecordView& record) {
         if (core::is_control_key(record.key)) return;
         if (const auto settled = retry::decode_settled(record)) {
             auto& one = deliveries_[settled->delivery];
@@ -96,7 +97,7 @@ void DeliveryLedger::read_letters(core::Partition p) {
         if (!dead) return;
         auto& one = known(*dead, p);
         if (!one.letter || *one.letter < dead->hop) one.letter = dead->hop;
-        notify_.written(p, dead->id);
+        notify_.written(p, dead->id, options_.appended_at(where, record.offset));
     });
 }
 

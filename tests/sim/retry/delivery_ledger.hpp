@@ -35,7 +35,8 @@ public:
         /// Another node has the newest lease of the partition than before.
         std::function<void(core::Partition, const std::string& before)> lease_moved;
         /// A record of a tier or of `retry.dead`.
-        std::function<void(core::Partition, const std::string& delivery)> written;
+        std::function<void(core::Partition, const std::string& delivery, core::MonoTime at)>
+            written;
     };
 
     /// A record of a tier.

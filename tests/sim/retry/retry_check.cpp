@@ -23,6 +23,8 @@ constexpr core::Duration kCalmAfter = 40s;
 /// A first attempt begins within this, besides the way of two records through the log. Receivers
 /// that turn slow together are known after kQuick; then the webhooks that waited take turns.
 constexpr core::Duration kPromptWithin = retry::Scheduler::kQuick + 500ms;
+/// In a crowded world one that turned slow leaves its owner a single place for twenty webhooks.
+constexpr core::Duration kTurnsOfCrowd = 500ms;
 /// Of the clocks of a host and of a leader together.
 constexpr int kDriftInAMillion = 400;
 constexpr core::Duration kStartOfTime = 1000s;   ///< ManualClock's
@@ -270,7 +272,8 @@ void RetryWorld::answered(const SimAttempt& attempt, const retry::HttpAnswer& an
 void RetryWorld::expect_prompt(std::size_t index) {
     if (narrow_) return;
     const auto& seen = ledger_.events()[index];
-    const auto bound = kPromptWithin + 2 * (append_delay_max_ + read_delay_max_);
+    const auto bound = kPromptWithin + (crowded_ ? kTurnsOfCrowd : core::Duration{}) +
+                       2 * (append_delay_max_ + read_delay_max_);
     for (const auto& [host, hook] : hooks_) {
         if (!hook.healthy || !wants(hook, seen.event)) continue;
         const auto delivery =

@@ -100,6 +100,10 @@ void RetryWorld::fault_of_log(RetryAct act) {
             const auto span = up_to(kRetryLogAwayFor);
             disturbed(span);
             log_->set_away(true);
+            // What a former home has sent arrives when it is back.
+            for (auto& until : two_homes_until_) {
+                if (until > clock_.mono()) until += span;
+            }
             executor_.post_after(span, [this] { log_->set_away(false); });
             return;
         }

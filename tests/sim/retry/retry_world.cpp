@@ -73,8 +73,8 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
                        two_homes_until_[static_cast<std::size_t>(p)] = clock_.mono() + kTwoHomesFor;
                    },
                .written =
-                   [this](core::Partition p, const std::string& delivery) {
-                       if (clock_.mono() < two_homes_until_[static_cast<std::size_t>(p)]) {
+                   [this](core::Partition p, const std::string& delivery, core::MonoTime at) {
+                       if (at < two_homes_until_[static_cast<std::size_t>(p)]) {
                            forked_.insert(delivery);
                        }
                        note_order(delivery);
