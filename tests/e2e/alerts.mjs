@@ -4,13 +4,14 @@
 //
 //   node --test alerts.mjs
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import webpush from 'web-push';
 import { BECKON, Cluster, ROOT, until } from './beckon.mjs';
 import { UserAgent, call, post } from './client.mjs';
@@ -22,6 +23,10 @@ const PATIENCE = 180000;
 const GROUP_WAIT_MS = 1000 * Number(readFileSync(join(ROOT, 'packaging', 'prometheus', 'alertmanager.yml'), 'utf8').match(/group_wait: (\d+)s/)[1]);
 const DESCRIPTORS = 256;
 const IDLE = 250;
+const SLOW_BYTES = 1000; // a second of each connection
+const OVERDUE_S = 300; // by the rule
+const SLOW_ANSWER_S = 15; // within the 30 s after which the console calls a group stalled
+const BODY_BYTES = 3001; // of a request that is too much; nothing else is as long
 const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 const cluster = new Cluster('kafka', {
@@ -35,6 +40,7 @@ const servers = [];
 let working = true;
 let sender;
 let first;
+let overdue; // deliveries to receivers that are slow: since when, and the alert about them
 let endpoint; // that gets ten messages a second
 
 before(async () => {
@@ -42,7 +48,7 @@ before(async () => {
     cluster.consoleOptions.push('--console-canary', `ws://127.0.0.1:${await way.open()}/`, '--console-retry-urls', `http://127.0.0.1:${cluster.ports.retry}`);
     await cluster.start();
     await alertmanager.start(cluster);
-    await prometheus.start(cluster, alertmanager);
+    await prometheus.start(cluster, alertmanager, { beckon_retry_disabled_webhooks: 0 });
     first = await connected();
     endpoint = await first.register();
     sender = (async () => {
@@ -112,19 +118,24 @@ async function pagedBy(t, name, limitMs, began = Date.now()) {
     return alert;
 }
 
-/** Waits until the condition of the alert holds; says when its page comes, if that goes on. */
-async function holds(t, name, limitMs = 60000, began = Date.now()) {
-    const rule = await until(name, async () => {
-        const now = await prometheus.rule(name);
-        return now.state !== 'inactive' && now;
-    }, limitMs);
-    const took = (Date.now() - began) / 1000;
-    t.diagnostic(`${name} after ${(took + rule.duration).toFixed(0)} s (holds after ${took.toFixed(0)} s, and waits ${rule.duration} s): ${rule.alerts[0].annotations.summary}`);
+/** Waits until the condition of the alert holds; its rule. */
+const conditionOf = (name, limitMs) => until(name, async () => {
+    const now = await prometheus.rule(name);
+    return now.state !== 'inactive' && now;
+}, limitMs);
+/** Says when the page comes, if the condition goes on to hold. */
+function tell(t, { name, duration, alerts }, began) {
+    const took = (Date.parse(alerts[0].activeAt) - began) / 1000;
+    t.diagnostic(`${name} after ${(took + duration).toFixed(0)} s (holds after ${took.toFixed(0)} s, and waits ${duration} s): ${alerts[0].annotations.summary}`);
 }
+const holds = async (t, name, limitMs = 60000, began = Date.now()) => tell(t, await conditionOf(name, limitMs), began);
 
-/** A receiver of webhooks with this status. */
-async function receiver(status) {
-    const server = http.createServer((request, response) => request.resume().on('end', () => response.writeHead(status).end()));
+/** A receiver of webhooks with this status, which it gives after `work`. */
+async function receiver(status, work = () => {}) {
+    const server = http.createServer((request, response) => request.resume().on('end', async () => {
+        await work();
+        response.writeHead(status).end();
+    }));
     servers.push(server);
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${server.address().port}/`;
@@ -262,6 +273,18 @@ test('a host with a wrong clock, a certificate that ends soon, and an app that n
     await nothingFires();
 });
 
+test('receivers of one owner become slow, while the tests that follow run', async () => {
+    const api = new RetryApi(cluster);
+    const as = api.token('patient');
+    let slow = true;
+    await api.webhook(as, await receiver(200, () => pause(slow ? SLOW_ANSWER_S : 0)), ['order.made'], { at_a_time: 1, timeout_s: 60 });
+    overdue = { began: Date.now() };
+    for (let i = 0; i < 2 * OVERDUE_S / SLOW_ANSWER_S; ++i) await api.post(as, 'order.made');
+    api.close();
+    overdue.rule = conditionOf('BeckonDeliveriesOverdue', 600000).finally(() => (slow = false));
+    overdue.rule.catch(() => {});
+});
+
 test('an endpoint whose disk is full is one page', async (t) => {
     const data = join(cluster.directory, 'endpoint-5');
     execFileSync('mkdir', ['-p', '-m', '700', data]);
@@ -302,6 +325,50 @@ test('an endpoint that is cut off from the log is found, and so are its refusals
     await stop('endpoint-2');
     unwatch();
     await nothingFires();
+});
+
+test('an endpoint with a slow way to the log falls behind', async (t) => {
+    await cluster.startAnotherEndpoint('endpoint-2');
+    const unwatch = prometheus.watch('endpoint', cluster.endpoints.get('endpoint-2').ops);
+    const some = await Promise.all(Array.from({ length: 10 }, () => connected()));
+    const began = Date.now();
+    for (const proxy of cluster.gatesOf('endpoint-2')) proxy.throttle(SLOW_BYTES);
+    let slow = true;
+    const registrations = Promise.all(some.map(async (client) => {
+        while (slow) {
+            await client.register();
+            await pause(0.1);
+        }
+    }));
+    await holds(t, 'BeckonFoldBehind', 240000, began);
+    slow = false;
+    await registrations;
+    for (const proxy of cluster.gatesOf('endpoint-2')) await proxy.heal();
+    for (const client of some) end(client);
+    await until('it has caught up', async () => (await prometheus.rule('BeckonFoldBehind')).state === 'inactive', 120000);
+    await stop('endpoint-2');
+    unwatch();
+    await nothingFires();
+});
+
+test('memory that runs out for a request', async (t) => {
+    const library = join(cluster.directory, 'no-memory.so');
+    execFileSync('c++', ['-shared', '-fPIC', '-O1', '-o', library, join(import.meta.dirname, 'no-memory.cpp'), '-ldl']);
+    const origin = await cluster.startAnotherEndpoint('endpoint-7', [], ['env', `LD_PRELOAD=${library}`, `BODY_BYTES=${BODY_BYTES}`]);
+    const unwatch = prometheus.watch('endpoint', cluster.endpoints.get('endpoint-7').ops);
+    const url = origin + new URL(endpoint).pathname;
+    assert.equal((await post(url, 'hello')).status, 201);
+    const began = Date.now();
+    assert.equal((await post(url, 'x'.repeat(BODY_BYTES))).status, 500);
+    assert.equal((await post(url, 'hello')).status, 201);
+    await holds(t, 'BeckonRequestsFail', 30000, began);
+    await stop('endpoint-7');
+    unwatch();
+});
+
+test('deliveries to the slow receivers are late', async (t) => {
+    tell(t, await overdue.rule, overdue.began);
+    await until('deliveries in time', async () => (await prometheus.rule('BeckonDeliveriesOverdue')).state === 'inactive', 120000);
 });
 
 test('an edge without descriptors, whose clients are cut, that is cut off, and dies beside another', async (t) => {
@@ -371,7 +438,14 @@ test('webhooks: dead letters, an event that cannot be read, and deliveries that 
     began = Date.now();
     await cluster.start('retry');
     await holds(t, 'BeckonDeliveriesLost', 60000, began);
+
+    began = Date.now();
+    await api.webhook(as, await receiver(410), ['shop.closed']);
+    await api.post(as, 'shop.closed');
+    await holds(t, 'BeckonWebhooksDisabled', 60000, began);
     api.close();
+    await stop('retry'); // whose loss is a page for an hour
+    await cluster.start('retry');
 });
 
 test('milestones of tracked messages that their topic refuses', async (t) => {
@@ -445,6 +519,15 @@ test('a process that is started again and again', async (t) => {
     await holds(t, 'BeckonRestartsAgainAndAgain', 30000, began);
     await prometheus.startAnew(); // which would fire for 15 minutes
     await alertmanager.startAnew(cluster);
+    await nothingFires();
+});
+
+test('one client gets very many messages', async (t) => {
+    const began = Date.now();
+    const flood = promisify(execFile)(`${BECKON}-bench`, [cluster.websocket, '--profiles', 'saturation', '--connections', '1', '--ahead', '1000', '--warm-up', '0', '--duration', '400']);
+    await holds(t, 'BeckonPartitionHot', 400000, began);
+    flood.child.kill();
+    await flood.catch(() => {});
     await nothingFires();
 });
 

@@ -77,9 +77,9 @@ export class Prometheus extends Program {
 
     /**
      * The processes of this cluster in place of those of docker compose, one of each role, and a scrape in each second. Rules are as they are
-     * shipped.
+     * shipped. `past`: series that have had a value for two hours, by name; to what looks back an hour, the installation is not new.
      */
-    async start(cluster, alertmanager) {
+    async start(cluster, alertmanager, past = {}) {
         this.cluster = cluster;
         this.alertmanager = alertmanager;
         this.directory = mkdtempSync(join(cluster.directory, 'prometheus-'));
@@ -87,10 +87,22 @@ export class Prometheus extends Program {
         const expected = readFileSync(join(PACKAGING, 'beckon.expected.yml'), 'utf8');
         writeFileSync(join(this.directory, 'beckon.expected.yml'), expected.replaceAll(/vector\(\d+\)/g, 'vector(1)'));
         this.configure();
+        this.remember(past);
         const port = await freePort();
         await this.run('prometheus', [
             `--config.file=${join(this.directory, 'prometheus.yml')}`, `--storage.tsdb.path=${join(this.directory, 'data')}`, `--web.listen-address=127.0.0.1:${port}`,
         ], port, '/-/ready');
+    }
+
+    remember(past) {
+        if (Object.keys(past).length === 0) return;
+        const now = Math.floor(Date.now() / 1000);
+        const minutes = Array.from({ length: 120 }, (_, n) => now - 60 * (120 - n));
+        const series = Object.entries(past).map(([name, value]) =>
+            [`# TYPE ${name} gauge`, ...minutes.map((at) => `${name}{job="beckon"} ${value} ${at}`)].join('\n'));
+        const file = join(this.directory, 'past');
+        writeFileSync(file, `${series.join('\n')}\n# EOF\n`);
+        execFileSync('promtool', ['tsdb', 'create-blocks-from', 'openmetrics', file, join(this.directory, 'data')], { stdio: 'pipe' });
     }
 
     /** Loses what it has scraped. */
