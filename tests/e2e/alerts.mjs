@@ -281,7 +281,7 @@ test('receivers of one owner become slow, while the tests that follow run', asyn
     overdue = { began: Date.now() };
     for (let i = 0; i < 2 * OVERDUE_S / SLOW_ANSWER_S; ++i) await api.post(as, 'order.made');
     api.close();
-    overdue.rule = conditionOf('BeckonDeliveriesOverdue', 600000).finally(() => (slow = false));
+    overdue.rule = pause(OVERDUE_S).then(() => conditionOf('BeckonDeliveriesOverdue', 300000)).finally(() => (slow = false));
     overdue.rule.catch(() => {});
 });
 
