@@ -281,11 +281,8 @@ struct Api::Impl {
         waiting.body = request.body;
         const auto until = clock.mono() + options.wait_max;
         auto in_turn = [this, waiting = std::move(waiting), path, owner, until,
-                        reply](const ChangeTurns::TurnPtr& turn) {
-            const auto answer = [reply, turn](net::HttpReply given) {
-                reply(std::move(given));
-                turn->end();
-            };
+                        reply](const ChangeTurns::Turn& turn) {
+            const auto answer = [reply, turn](net::HttpReply given) { reply(std::move(given)); };
             if (clock.mono() > until) {  // its caller may be gone
                 return answer(problem_reply(Problem::not_saved,
                                             "earlier changes of this webhook took so long that "

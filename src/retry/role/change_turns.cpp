@@ -6,52 +6,35 @@
 
 namespace beckon::retry {
 
-ChangeTurns::Turn::Turn(ChangeTurns& of, std::string webhook)
-    : turns_(of),
-      remote_(of.lifetime_.remote()),
-      term_(of.lifetime_.term()),
-      webhook_(std::move(webhook)) {}
-
-/// The last copy may be in a callback that another thread destroys.
-ChangeTurns::Turn::~Turn() {
-    if (!under_way_) return;
-    core::contain("retry", [this] {
-        remote_.post([&turns = turns_, webhook = webhook_] { turns.ended(webhook); });
-    });
-}
-
-void ChangeTurns::Turn::end() {
-    if (!under_way_ || term_.over()) return;
-    turns_.ended(webhook_);
-    under_way_ = false;
-}
-
 void ChangeTurns::take(const std::string& webhook, Change change) {
-    auto turn = std::make_shared<Turn>(*this, webhook);
-    const auto [at, first] = waiting_.try_emplace(webhook);
-    if (first) return begin(turn, change);
-    at->second.push_back({std::move(turn), std::move(change)});
+    const auto [at, first] = webhooks_.try_emplace(webhook);
+    if (first) return begin(webhook, change);
+    at->second.waiting.push_back(std::move(change));
 }
 
-void ChangeTurns::begin(const TurnPtr& turn, const Change& change) {
-    turn->under_way_ = true;
+/// The last copy of the turn may be in a callback that another thread destroys. If it is here, and
+/// no change waits, the webhook is free at once.
+void ChangeTurns::begin(const std::string& webhook, const Change& change) {
+    const auto number = ++begun_;
+    webhooks_.at(webhook).under_way = number;
+    const Turn turn{
+        nullptr, [this, remote = lifetime_.remote(), webhook, number](const void* /*none*/) {
+            core::contain(
+                "retry", [&] { remote.post([this, webhook, number] { ended(webhook, number); }); });
+        }};
     core::contain("retry", [&] { change(turn); });
+    const bool over = turn.use_count() == 1;
+    if (over && webhooks_.at(webhook).waiting.empty()) webhooks_.erase(webhook);
 }
 
-/// The thread has its other turns before the next change.
-void ChangeTurns::ended(const std::string& webhook) {
-    const auto found = waiting_.find(webhook);
-    if (!found->second.empty()) {
-        return executor_.post(lifetime_.guard([this, webhook] { next(webhook); }));
-    }
-    waiting_.erase(found);
-}
-
-void ChangeTurns::next(const std::string& webhook) {
-    auto& queue = waiting_.find(webhook)->second;
-    const auto one = std::move(queue.front());
-    queue.pop_front();
-    begin(one.turn, one.change);
+void ChangeTurns::ended(const std::string& webhook, std::uint64_t number) {
+    const auto found = webhooks_.find(webhook);
+    if (found == webhooks_.end() || found->second.under_way != number) return;
+    auto& waiting = found->second.waiting;
+    if (waiting.empty()) return void(webhooks_.erase(found));
+    const auto next = std::move(waiting.front());
+    waiting.pop_front();
+    begin(webhook, next);
 }
 
 }  // namespace beckon::retry

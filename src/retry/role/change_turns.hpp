@@ -4,6 +4,7 @@
 #include "core/lifetime.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -25,51 +26,31 @@ namespace beckon::retry {
 /// wait when it is destroyed are never made.
 class ChangeTurns {
 public:
-    /// Of a change that is under way. Its last copy ends it, whatever has become of the change.
-    class Turn {
-    public:
-        Turn(ChangeTurns& of, std::string webhook);
-        ~Turn();  ///< any thread
-        Turn(const Turn&) = delete;
-        Turn& operator=(const Turn&) = delete;
-
-        /// The change was answered: the next one may begin, after this call has returned.
-        /// Idempotent.
-        void end();
-
-    private:
-        friend class ChangeTurns;
-        ChangeTurns& turns_;
-        const core::Lifetime::Remote remote_;
-        const core::Lifetime::Term term_;
-        const std::string webhook_;
-        bool under_way_ = false;
-    };
-    using TurnPtr = std::shared_ptr<Turn>;
+    /// Of a change that is under way. Its last copy ends it, on any thread, whatever has become of
+    /// the change: one that waits for it begins in a later turn of the executor.
+    using Turn = std::shared_ptr<const void>;
     /// An exception from it is contained, and ends its turn.
-    using Change = std::function<void(const TurnPtr&)>;
+    using Change = std::function<void(const Turn&)>;
 
-    explicit ChangeTurns(core::Executor& executor) : executor_(executor), lifetime_(executor) {}
+    explicit ChangeTurns(core::Executor& executor) : lifetime_(executor) {}
 
     /// Whether a change of the webhook is under way.
-    bool must_wait(const std::string& webhook) const { return waiting_.contains(webhook); }
+    bool must_wait(const std::string& webhook) const { return webhooks_.contains(webhook); }
     /// Makes the change: now, or when all earlier ones of its webhook have ended.
     void take(const std::string& webhook, Change change);
     /// The number of webhooks with a change under way.
-    std::size_t under_way() const { return waiting_.size(); }
+    std::size_t under_way() const { return webhooks_.size(); }
 
 private:
-    struct Waiting {
-        TurnPtr turn;
-        Change change;
-    };
-    static void begin(const TurnPtr& turn, const Change& change);
-    void ended(const std::string& webhook);
-    void next(const std::string& webhook);
+    void begin(const std::string& webhook, const Change& change);
+    void ended(const std::string& webhook, std::uint64_t number);
 
-    core::Executor& executor_;
-    /// By webhook with a change under way: those that wait for it.
-    std::map<std::string, std::deque<Waiting>> waiting_;
+    struct OfWebhook {
+        std::uint64_t under_way = 0;  ///< number of the change that is
+        std::deque<Change> waiting;
+    };
+    std::map<std::string, OfWebhook> webhooks_;  ///< with a change under way
+    std::uint64_t begun_ = 0;
     core::Lifetime lifetime_;
 };
 

@@ -349,7 +349,7 @@ bool RetryNode::is_past(const std::string& id, const WebhookState& state) const 
     return !entry || !entry->state.enabled || entry->state.enabled_at != state.enabled_at;
 }
 
-void RetryNode::write_judged(const std::string& id, const ChangeTurns::TurnPtr& turn) {
+void RetryNode::write_judged(const std::string& id, const ChangeTurns::Turn& turn) {
     const auto state = judged_.extract(id).mapped();
     if (is_past(id, state)) return;
     if (!state.enabled) {
@@ -361,7 +361,6 @@ void RetryNode::write_judged(const std::string& id, const ChangeTurns::TurnPtr& 
     }
     const auto write = [this, id, state, turn] {
         publish_webhook(id, encode(id, state), [id, turn](const auto& written) {
-            turn->end();
             if (written) return;
             core::log_error("retry", "webhook_state_not_written",
                             {{"webhook", id}, {"why", written.error().message}});

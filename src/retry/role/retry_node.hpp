@@ -156,7 +156,7 @@ private:
     void leave();
     void report_ready();
     void change_state(const std::string& id, const WebhookState& state);
-    void write_judged(const std::string& id, const ChangeTurns::TurnPtr& turn);
+    void write_judged(const std::string& id, const ChangeTurns::Turn& turn);
     void announce_disabled(const std::string& id, const WebhookState& state,
                            std::function<void()> then);
     bool is_past(const std::string& id, const WebhookState& state) const;

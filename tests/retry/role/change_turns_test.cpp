@@ -21,7 +21,7 @@ struct TurnsWorld {
     test::SimExecutor executor{clock};
     std::unique_ptr<ChangeTurns> turns = std::make_unique<ChangeTurns>(executor);
     std::vector<std::string> begun;
-    std::vector<ChangeTurns::TurnPtr> held;
+    std::vector<ChangeTurns::Turn> held;
 
     void take(const std::string& webhook, const std::string& name) {
         turns->take(webhook, [this, name](const auto& turn) {
@@ -43,21 +43,21 @@ TEST_CASE("changes of one webhook begin one after the other, those of others at 
     world.take("other", "of the other");
     world.run();
     CHECK(world.begun == std::vector<std::string>{"first", "of the other"});
-    world.held[0]->end();
-    world.held[0]->end();  // says nothing new
+    world.held[0].reset();
     CHECK(world.begun.size() == 2);
     world.take("w", "fourth");  // comes before the second one has begun
     world.run();
     CHECK(world.begun.size() == 3);
-    world.held[2]->end();
+    world.held[2].reset();
     world.run();
-    world.held[3]->end();
+    world.held[3].reset();
     world.run();
     CHECK(world.begun ==
           std::vector<std::string>{"first", "of the other", "second", "third", "fourth"});
     CHECK(world.turns->under_way() == 2);
-    world.held[1]->end();
-    world.held[4]->end();
+    world.held[1].reset();
+    world.held[4].reset();
+    world.run();
     CHECK(world.turns->under_way() == 0);
 }
 
@@ -87,10 +87,9 @@ TEST_CASE("changes that wait when the node ends are not made, and leave nothing 
     world.turns->take("w", [&, waits](const auto&) { world.begun.emplace_back("too late"); });
     world.take("x", "of another");
     world.take("x", "is about to begin");
-    world.held[1]->end();
+    world.held[1].reset();
     world.turns.reset();
     CHECK(waits.use_count() == 1);
-    world.held[0]->end();
     world.held.clear();
     world.run();
     CHECK(world.begun == std::vector<std::string>{"first", "of another"});

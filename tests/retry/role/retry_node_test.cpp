@@ -311,7 +311,7 @@ TEST_CASE("attempts change nothing about a webhook that is deleted meanwhile", "
     world.run_for(20s);
     REQUIRE(process.add_webhook("w1", "t"));
     world.status["http://w1.example/"] = 410;
-    ChangeTurns::TurnPtr deletion;
+    ChangeTurns::Turn deletion;
     process.node.change_turns().take("w1", [&](const auto& turn) { deletion = turn; });
     process.post("1", "t");
     world.run_for(1s);
@@ -319,7 +319,7 @@ TEST_CASE("attempts change nothing about a webhook that is deleted meanwhile", "
     bool removed = false;
     process.node.remove_webhook("w1", [&](const auto& written) {
         removed = written.has_value();
-        deletion->end();
+        deletion.reset();
     });
     world.run_for(10s);
     CHECK(removed);
