@@ -7,7 +7,7 @@
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
 #include "core/terminal_text.hpp"
-#include "records/events.hpp"
+#include "records/fields.hpp"
 #include "records/own_event.hpp"
 #include "retry/event/filter/date.hpp"
 
@@ -330,11 +330,7 @@ core::Partition partition_of(const Event& event, core::Partition partitions) {
 }
 
 core::Record encode(const Event& event) {
-    core::Record record{.key = event.id, .value = event.json, .headers = {}};
-    record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{core::kEventRecordType}});
-    record.headers.push_back({core::header::kContentType, "application/json"});
-    return record;
+    return core::state_record(event.id, core::kEventRecordType, event.json);
 }
 
 bool is_event(const core::RecordView& record) {

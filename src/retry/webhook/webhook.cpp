@@ -7,7 +7,7 @@
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
 #include "core/whole_number.hpp"
-#include "records/events.hpp"
+#include "records/fields.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -63,15 +63,6 @@ bool encrypt(Way way, std::string& sealed, const core::KeyRing::Key& key,
            (!seals || EVP_CIPHER_CTX_ctrl(evp, EVP_CTRL_GCM_GET_TAG, kTagBytes, tag) == 1);
 }
 
-core::Record record_of(std::string key, std::string_view type, std::optional<std::string> value) {
-    core::Record record{.key = std::move(key), .value = std::move(value), .headers = {}};
-    record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{type}});
-    if (record.value) record.headers.push_back({core::header::kContentType, "application/json"});
-    return record;
-}
-
-std::int64_t ms(core::Timestamp time) { return time.time_since_epoch().count(); }
 core::Timestamp time_of(const Json& value) {
     return core::Timestamp{std::chrono::milliseconds{core::whole_number<std::int64_t>(value)}};
 }
@@ -168,7 +159,7 @@ core::Record encode(const Webhook& webhook, const SecretBox& box) {
                {"ordered", webhook.ordered},
                {"at_a_time", webhook.at_a_time},
                {"timeout_s", webhook.timeout.count()},
-               {"created", ms(webhook.created)}};
+               {"created", core::to_ms(webhook.created)}};
     for (const auto& secret : webhook.secrets) {
         value["secrets"].push_back(box.seal(secret, webhook.id));
     }
@@ -188,11 +179,11 @@ core::Record encode(const Webhook& webhook, const SecretBox& box) {
     if (!webhook.attachments.empty()) value["attachments"] = webhook.attachments;
     if (!webhook.request_origin.empty()) value["request_origin"] = webhook.request_origin;
     if (!webhook.description.empty()) value["description"] = webhook.description;
-    return record_of(webhook.id, kType, core::json_text(value));
+    return core::state_record(webhook.id, kType, core::json_text(value));
 }
 
 core::Record encode_removed(std::string_view id) {
-    return record_of(std::string{id}, kType, std::nullopt);
+    return core::state_record(std::string{id}, kType, std::nullopt);
 }
 
 core::OwnEvent disabled_event(const Webhook& webhook, const WebhookState& state) {
@@ -208,14 +199,14 @@ core::OwnEvent disabled_event(const Webhook& webhook, const WebhookState& state)
 core::Record encode(std::string_view id, const WebhookState& state) {
     Json value{{"enabled", state.enabled}};
     if (!state.reason.empty()) value["reason"] = state.reason;
-    if (state.failing_since) value["failing_since"] = ms(*state.failing_since);
-    if (state.enabled_at) value["enabled_at"] = ms(*state.enabled_at);
+    if (state.failing_since) value["failing_since"] = core::to_ms(*state.failing_since);
+    if (state.enabled_at) value["enabled_at"] = core::to_ms(*state.enabled_at);
     if (state.enabled_now) value["enabled_now"] = true;
-    return record_of(std::string{id} + "/state", kStateType, core::json_text(value));
+    return core::state_record(std::string{id} + "/state", kStateType, core::json_text(value));
 }
 
 core::Record encode_state_removed(std::string_view id) {
-    return record_of(std::string{id} + "/state", kStateType, std::nullopt);
+    return core::state_record(std::string{id} + "/state", kStateType, std::nullopt);
 }
 
 std::string filter_digest(std::string_view filter) {
@@ -227,14 +218,14 @@ std::string filter_digest(std::string_view filter) {
 
 core::Record encode(std::string_view id, const CostlyFilter& filter) {
     const Json value{{"filter", filter.filter},
-                     {"at", ms(filter.at)},
+                     {"at", core::to_ms(filter.at)},
                      {"source", filter.source},
                      {"event", filter.event}};
-    return record_of(std::string{id} + "/filter", kFilterType, core::json_text(value));
+    return core::state_record(std::string{id} + "/filter", kFilterType, core::json_text(value));
 }
 
 core::Record encode_filter_removed(std::string_view id) {
-    return record_of(std::string{id} + "/filter", kFilterType, std::nullopt);
+    return core::state_record(std::string{id} + "/filter", kFilterType, std::nullopt);
 }
 
 core::Result<Webhook> decode_webhook(const core::RecordView& record, const SecretBox& box) {

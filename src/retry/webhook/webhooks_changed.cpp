@@ -3,7 +3,7 @@
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
-#include "records/events.hpp"
+#include "records/fields.hpp"
 
 #include <string>
 
@@ -26,13 +26,8 @@ core::Record encode(const WebhooksChanged& changed, std::string_view node) {
     for (const auto& [partition, offset] : changed.below) {
         below[std::to_string(partition)] = offset;
     }
-    core::Record record{.key = std::string{kChangedPrefix}.append(node),
-                        .value = core::json_text(Json{{"below", std::move(below)}}),
-                        .headers = {}};
-    record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{kChangedType}});
-    record.headers.push_back({core::header::kContentType, "application/json"});
-    return record;
+    return core::state_record(std::string{kChangedPrefix}.append(node), kChangedType,
+                              core::json_text(Json{{"below", std::move(below)}}));
 }
 
 core::Result<WebhooksChanged> decode_webhooks_changed(const core::RecordView& record) {
