@@ -32,7 +32,7 @@ DeliveryShard::DeliveryShard(DeliveryOptions options, Context context, Thread th
             .journal = thread.journal},
       directory_(SecretBox{context.keys}, WebhookDirectory::Filters::compiled),
       progress_(options_.partitions, thread.executor,
-                {.catch_up = events_.catch_up_events, .has_all = [this] { read_on_soon(); }}),
+                {.catch_up = events_.catch_up, .has_all = [this] { read_on_soon(); }}),
       turns_(thread.executor),
       cache_(context.cache),
       event_reader_(context.log, thread.executor, context.cache),

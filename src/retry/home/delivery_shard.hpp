@@ -55,9 +55,7 @@ public:
         std::function<void(core::Partition, bool serving, const std::string& fault)> serving;
         std::function<void(core::Partition, core::Offset next)> fanned_out_up_to;
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
-        std::function<void(const std::string& webhook, std::function<void(bool)>)> catch_up;
-        /// As of WebhookProgress.
-        std::function<void(core::Partition, core::Offset)> catch_up_events;
+        CatchUp catch_up;
         std::function<void(const std::string& webhook, const Attempt&)> attempted;
         std::function<core::Epoch(core::Partition)> highest_epoch;
     };
@@ -69,10 +67,6 @@ public:
 
     /// Folds a record of a partition of `webhooks`.
     void apply(core::Partition partition, const core::RecordView& record);
-    /// As of WebhookProgress.
-    void has_read(core::Partition partition, core::Offset next) {
-        progress_.has_read(partition, next);
-    }
     void clear_webhooks();
     /// Sets whether the webhooks are up to date; while they are not, events wait, in the log and
     /// here.

@@ -99,7 +99,8 @@ void Dispatcher::not_known(const Due& due) {
     waiting.push_back(due);
     if (waiting.size() > 1)
         return;  // asked already: this one is older than the answer or waits again
-    context_.catch_up(id, lifetime_.guard([this, id](bool all_read) { caught_up(id, all_read); }));
+    context_.catch_up(core::partition_of(id, options_.partitions),
+                      lifetime_.guard([this, id](bool all_read) { caught_up(id, all_read); }));
 }
 
 void Dispatcher::caught_up(const std::string& webhook, bool all_read) {

@@ -11,6 +11,7 @@
 #include "retry/home/recent_attempts.hpp"
 #include "retry/home/requeues.hpp"
 #include "retry/home/tiers/due.hpp"
+#include "retry/home/webhook_progress.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <cstdint>
@@ -63,9 +64,8 @@ public:
         SendRequest send;
         /// Publishes a webhook's state: disabled, or when it began to fail.
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
-        /// Reads all records of this webhook up to now, and answers true; false: that is not
-        /// possible at present.
-        std::function<void(const std::string& webhook, std::function<void(bool)>)> catch_up;
+        /// As of WebhookProgress::Events.
+        CatchUp catch_up;
         /// An attempt has ended; may be empty.
         std::function<void(const std::string& webhook, const Attempt&)> attempted{};
     };

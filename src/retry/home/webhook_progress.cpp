@@ -10,7 +10,8 @@ WebhookProgress::WebhookProgress(core::Partition partitions, core::Executor& exe
                                  Events events)
     : events_(std::move(events)),
       next_(static_cast<std::size_t>(partitions)),
-      catch_up_(executor, [this] { catch_up(); }) {}
+      catch_up_(executor, [this] { catch_up(); }),
+      lifetime_(executor) {}
 
 void WebhookProgress::has_read(core::Partition partition, core::Offset next) {
     auto& here = next_[static_cast<std::size_t>(partition)];
@@ -40,7 +41,11 @@ bool WebhookProgress::has(const WebhooksChanged& changed) {
 /// Compaction may have removed the record that is waited for: a read barrier then proves that
 /// nothing is missing.
 void WebhookProgress::catch_up() {
-    for (const auto& [partition, below] : missing_) events_.catch_up(partition, below);
+    for (const auto& [partition, below] : missing_) {
+        events_.catch_up(partition, lifetime_.guard([this, partition, below](bool all_read) {
+            if (all_read) has_read(partition, below);
+        }));
+    }
     if (!missing_.empty()) catch_up_.ask(kCatchUpEvery);
 }
 

@@ -12,6 +12,10 @@
 
 namespace beckon::retry {
 
+/// Folds all records of this partition of `webhooks` up to now, and answers true; false: that is
+/// not possible at present.
+using CatchUp = std::function<void(core::Partition, std::function<void(bool)>)>;
+
 /// How far a thread's copy of the webhooks has come in each partition of `webhooks`, and the
 /// changes that events wait for. One thread.
 class WebhookProgress {
@@ -20,9 +24,7 @@ public:
     static constexpr core::Duration kCatchUpEvery = std::chrono::seconds{1};
 
     struct Events {
-        /// Something of this partition is missing for a while: calls has_read() once all that is
-        /// there now has been folded.
-        std::function<void(core::Partition, core::Offset)> catch_up;
+        CatchUp catch_up;
         /// Nothing is missing any more.
         std::function<void()> has_all;
     };
@@ -36,13 +38,19 @@ public:
     /// Whether the copy has these changes. If not, Events::has_all comes.
     bool has(const WebhooksChanged& changed);
 
+    /// Whether the copy follows the log; at first it does not.
+    void set_up_to_date(bool is) { up_to_date_ = is; }
+    bool is_up_to_date() const { return up_to_date_; }
+
 private:
     void catch_up();
 
     const Events events_;
     std::vector<core::Offset> next_;  ///< of each partition
     std::map<core::Partition, core::Offset> missing_;
+    bool up_to_date_ = false;
     LaterTurn catch_up_;
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::retry

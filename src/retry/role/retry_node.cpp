@@ -143,34 +143,30 @@ void RetryNode::begin_shard(std::size_t index) {
 
 /// Called on the shard's thread: they post.
 DeliveryShard::Events RetryNode::events_of_shard(std::size_t index) {
-    return {.serving = here([this](core::Partition p, bool serves, const std::string& fault) {
-                serving(p, serves, fault);
-            }),
-            .fanned_out_up_to =
-                [shared = shared_](core::Partition p, core::Offset next) {
-                    (*shared)[static_cast<std::size_t>(p)].fanned_out = next;
-                },
-            .change_state = here([this](const std::string& id, const WebhookState& state) {
-                change_state(id, state);
-            }),
-            .catch_up =
-                here([this, index](const std::string& id, const std::function<void(bool)>& done) {
-                    known_.confirm(id, [this, index, done](const core::Result<void>& passed) {
-                        shards_[index].use([done, all = passed.has_value()](auto&) { done(all); });
-                    });
-                }),
-            .catch_up_events = here([this, index](core::Partition p, core::Offset below) {
-                catch_up(index, p, below);
-            }),
-            .attempted =
-                [this, remote = lifetime_.remote()](const std::string& id, const Attempt& attempt) {
-                    if (!first_attempts_.any()) return;
-                    remote.post([this, id, attempt] { first_attempts_.attempted(id, attempt); });
-                },
-            .highest_epoch =
-                [shared = shared_](core::Partition p) {
-                    return (*shared)[static_cast<std::size_t>(p)].highest_epoch.load();
-                }};
+    return {
+        .serving = here([this](core::Partition p, bool serves, const std::string& fault) {
+            serving(p, serves, fault);
+        }),
+        .fanned_out_up_to =
+            [shared = shared_](core::Partition p, core::Offset next) {
+                (*shared)[static_cast<std::size_t>(p)].fanned_out = next;
+            },
+        .change_state = here(
+            [this](const std::string& id, const WebhookState& state) { change_state(id, state); }),
+        .catch_up = here([this, index](core::Partition p, const std::function<void(bool)>& done) {
+            known_.confirm(p, [this, index, done](const core::Result<void>& passed) {
+                shards_[index].use([done, all = passed.has_value()](auto&) { done(all); });
+            });
+        }),
+        .attempted =
+            [this, remote = lifetime_.remote()](const std::string& id, const Attempt& attempt) {
+                if (!first_attempts_.any()) return;
+                remote.post([this, id, attempt] { first_attempts_.attempted(id, attempt); });
+            },
+        .highest_epoch =
+            [shared = shared_](core::Partition p) {
+                return (*shared)[static_cast<std::size_t>(p)].highest_epoch.load();
+            }};
 }
 
 NodeState::Events RetryNode::events_of_state() {
@@ -224,13 +220,6 @@ void RetryNode::remove_left(core::Partition partition) {
                     }));
             if (last) return;
         }
-    }));
-}
-
-void RetryNode::catch_up(std::size_t shard, core::Partition partition, core::Offset below) {
-    known_.confirm(partition, lifetime_.guard([this, shard, partition,
-                                               below](const core::Result<void>& passed) {
-        if (passed) shards_[shard].use([=](auto& one) { one.has_read(partition, below); });
     }));
 }
 

@@ -145,7 +145,6 @@ private:
     bool serves(core::Partition partition) const;
     void pass_on(core::Partition partition, const core::RecordView& record);
     void remove_left(core::Partition partition);
-    void catch_up(std::size_t shard, core::Partition partition, core::Offset below);
     void webhooks_known();
     void webhooks_changed();
     void placed(core::Partition partition, const cluster::Placement& placement);

@@ -71,8 +71,7 @@ struct ShardWorld {
         {.serving = [](core::Partition, bool, const std::string&) {},
          .fanned_out_up_to = [](core::Partition, core::Offset) {},
          .change_state = [](const auto&, const auto&) {},
-         .catch_up = [](const auto&, const auto& done) { done(true); },
-         .catch_up_events = [](core::Partition, core::Offset) {},
+         .catch_up = [](core::Partition, const auto&) {},
          .attempted = [](const auto&, const auto&) {},
          .highest_epoch = [](core::Partition) { return core::Epoch{0}; }}};
 };

@@ -67,7 +67,7 @@ struct World : test::AttemptsWorld {
                               webhooks.apply(*test::ReadBack{encode(id, state)});
                           },
                       .catch_up =
-                          [this](const std::string&, std::function<void(bool)> done) {
+                          [this](core::Partition, std::function<void(bool)> done) {
                               ++barriers;
                               executor.post([this, done = std::move(done)] { done(log_is_read); });
                           }}) {}
