@@ -49,8 +49,7 @@ bool AttemptQueue::too_late(core::Duration timeout) const {
 }
 
 bool AttemptQueue::has_ended_processes(const Due& due) const {
-    if (!context_.journal || !context_.journal->has_ended_processes(WorkJournal::Piece::of(due)))
-        return false;
+    if (!context_.has_ended_processes(WorkJournal::Piece::of(due))) return false;
     core::log_error("retry", "delivery_set_aside",
                     {{"delivery", due.delivery.id},
                      {"webhook", due.delivery.webhook},

@@ -57,6 +57,11 @@ DeliveryShard::DeliveryShard(DeliveryOptions options, Context context, Thread th
                 .observer = context.observer,
                 .milestones = context.milestones},
                thread.bridge_apps()),
+      home_events_{.due = [this](Due one) { due(std::move(one)); },
+                   .serving = events_.serving,
+                   .ended = [this](core::Partition partition) { forget(partition); },
+                   .fanned_out_up_to = events_.fanned_out_up_to,
+                   .highest_epoch = events_.highest_epoch},
       lifetime_(thread.executor) {}
 
 DeliveryShard::~DeliveryShard() {
@@ -76,7 +81,7 @@ void DeliveryShard::clear_webhooks() {
 }
 
 void DeliveryShard::set_up_to_date(bool is) {
-    up_to_date_ = is;
+    progress_.set_up_to_date(is);
     turns_.set_paused(!is);
     if (is) read_on_soon();
 }
@@ -97,22 +102,13 @@ void DeliveryShard::open(core::Partition partition) {
     if (homes_.contains(partition)) return;
     auto& home = homes_[partition];
     home = std::make_unique<PartitionHome>(
-        partition,
-        PartitionHome::Context{
-            .fan_out = {.home = home_, .webhooks = directory_, .turns = turns_, .cache = cache_},
-            .options = options_,
-            .highest_epoch = [this, partition] { return events_.highest_epoch(partition); }},
-        PartitionHome::Events{
-            .due = [this](Due one) { due(std::move(one)); },
-            .serving =
-                [this, partition](bool serving, const std::string& fault) {
-                    events_.serving(partition, serving, fault);
-                },
-            .ended = [this, partition] { forget(partition); },
-            .fanned_out_up_to =
-                [this, partition](core::Offset next) { events_.fanned_out_up_to(partition, next); },
-            .may_read = [this] { return up_to_date_; },
-            .has_read = [this](const WebhooksChanged& changed) { return progress_.has(changed); }});
+        partition, PartitionHome::Context{.fan_out = {.home = home_,
+                                                      .webhooks = directory_,
+                                                      .progress = progress_,
+                                                      .turns = turns_,
+                                                      .cache = cache_},
+                                          .options = options_,
+                                          .events = home_events_});
     // Without the directory a delivery's webhook is not known.
     if (known_) home->start();
 }
@@ -169,16 +165,14 @@ void DeliveryShard::stop(std::function<void()> stopped) {
 }
 
 DeliveryShard::Counts DeliveryShard::counts() const {
-    Counts sum{.tally = tally_,
-               .usage = dispatcher_.usage(),
-               .waiting = queue_.scheduler().waiting() - bridges_.waiting(),
-               .under_way = queue_.scheduler().in_flight() - bridges_.under_way(),
-               .bridged_waiting = bridges_.waiting(),
-               .bridged_under_way = bridges_.under_way(),
-               .bridge_faults = bridges_.faults(),
-               .tier_states = {},
-               .fanned_out = {},
-               .taking_over = {}};
+    Counts sum;
+    sum.tally = tally_;
+    sum.usage = dispatcher_.usage();
+    sum.bridged_waiting = bridges_.waiting();
+    sum.bridged_under_way = bridges_.under_way();
+    sum.waiting = queue_.scheduler().waiting() - sum.bridged_waiting;
+    sum.under_way = queue_.scheduler().in_flight() - sum.bridged_under_way;
+    sum.bridge_faults = bridges_.faults();
     for (const auto& [partition, home] : homes_) {
         sum.taking_over += home->taking_over();
         const auto* tiers = home->tiers();

@@ -121,10 +121,10 @@ private:
     EventCache& cache_;
     EventReader event_reader_;
     bool known_ = false;
-    bool up_to_date_ = false;
     AttemptQueue queue_;
     Dispatcher dispatcher_;
     Bridges bridges_;
+    const PartitionHome::Events home_events_;
     std::map<core::Partition, std::unique_ptr<PartitionHome>> homes_;
     std::map<std::uint64_t, std::unique_ptr<PartitionHome>> leaving_;  ///< they stop
     std::uint64_t left_homes_ = 0;

@@ -60,6 +60,7 @@ struct EventFanOut::Impl {
         : options(o),
           home(c.home),
           webhooks(c.webhooks),
+          progress(c.progress),
           turns(c.turns),
           cache(c.cache),
           events(std::move(e)),
@@ -99,6 +100,7 @@ struct EventFanOut::Impl {
     const Options options;
     const HomeContext home;
     const WebhookDirectory& webhooks;
+    WebhookProgress& progress;
     FanOutTurns& turns;
     EventCache& cache;
     const Events events;
@@ -137,7 +139,8 @@ struct EventFanOut::Impl {
 
     void read_on() {
         std::size_t bytes = 0;
-        while (reader && !next_turn.is_asked() && events.may_read() && !waits_for_webhooks()) {
+        while (reader && !next_turn.is_asked() && progress.is_up_to_date() &&
+               !waits_for_webhooks()) {
             // A gap of offsets, as after a restored backup, is nothing that was read ahead.
             tracker.read_up_to(reader->position());
             if (!may_read_ahead()) break;
@@ -163,25 +166,21 @@ struct EventFanOut::Impl {
     }
 
     bool waits_for_webhooks() {
-        if (changed && events.has_read(*changed)) changed.reset();
+        if (changed && progress.has(*changed)) changed.reset();
         return changed.has_value();
     }
 
     void read(const core::RecordView& record) {
         if (core::is_control_key(record.key) && !is_event(record)) return read_control(record);
         const bool earlier = record.offset < options.from;
-        if (has_ended_processes(record)) {
+        const auto piece = piece_of(record.offset, record.time);
+        if (home.has_ended_processes(piece)) {
             if (earlier) return;
             return set_aside(record,
                              {Fault::corrupt, "two processes ended while it was fanned out"});
         }
-        const WorkJournal::Slot::Work work{home.journal, piece_of(record.offset, record.time)};
+        const WorkJournal::Slot::Work work{home.journal, piece};
         earlier ? remember(record) : take(record);
-    }
-
-    bool has_ended_processes(const core::RecordView& record) const {
-        return home.journal &&
-               home.journal->has_ended_processes(piece_of(record.offset, record.time));
     }
 
     void read_control(const core::RecordView& record) {

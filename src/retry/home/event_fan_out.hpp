@@ -6,6 +6,7 @@
 #include "retry/event/event_cache.hpp"
 #include "retry/home/fan_out_turns.hpp"
 #include "retry/home/tiers/home_context.hpp"
+#include "retry/home/webhook_progress.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhooks_changed.hpp"
 
@@ -58,6 +59,9 @@ public:
     struct Context {
         HomeContext home;
         const WebhookDirectory& webhooks;
+        /// Of the directory. While it is not up to date, or lacks changes, events wait in the log;
+        /// the owner calls read_on() later.
+        WebhookProgress& progress;
         FanOutTurns& turns;
         EventCache& cache;
     };
@@ -65,11 +69,6 @@ public:
         /// Everything below `next` is fanned out.
         std::function<void(core::Offset next)> fanned_out_up_to;
         std::function<void(const core::Error&)> failed;
-        /// Whether the directory is up to date. While it is not, events wait in the log; after a no
-        /// the owner calls read_on() later.
-        std::function<bool()> may_read = [] { return true; };
-        /// Whether the directory has these changes; likewise.
-        std::function<bool(const WebhooksChanged&)> has_read = [](const auto&) { return true; };
     };
     EventFanOut(Options options, Context context, Events events);
     ~EventFanOut();

@@ -18,11 +18,8 @@ constexpr const char* kHomeRole = "retry";
 
 }  // namespace
 
-PartitionHome::PartitionHome(core::Partition partition, Context context, Events events)
-    : partition_(partition),
-      context_(std::move(context)),
-      events_(std::move(events)),
-      life_(home().executor) {}
+PartitionHome::PartitionHome(core::Partition partition, Context context)
+    : partition_(partition), context_(context), life_(home().executor) {}
 
 PartitionHome::~PartitionHome() {
     stopped_ = true;
@@ -53,7 +50,7 @@ void PartitionHome::start() {
                                  .caught_up =
                                      [this] {
                                          claimed_ = true;
-                                         lease_->claim(context_.highest_epoch());
+                                         lease_->claim(context_.events.highest_epoch(partition_));
                                      },
                                  .changed = [this] { state_changed(); }});
     state_->start();
@@ -68,14 +65,14 @@ void PartitionHome::end() {
     done_.reset();
     claimed_ = false;
     if (!std::exchange(served_, false)) return;
-    events_.ended();
-    events_.serving(false, fault_);
+    context_.events.ended(partition_);
+    report(false);
 }
 
 void PartitionHome::start_again(const core::Error& why) {
     end();
     fault_ = why.message;
-    events_.serving(false, fault_);
+    report(false);
     core::log_warn("retry", "home_starts_again", {{"partition", partition_}, {"why", why.message}});
     home().executor.post_after(again_.pause(), life_.guard([this] { start(); }));
 }
@@ -99,7 +96,7 @@ void PartitionHome::state_changed() {
     if (tiers_) tiers_->set_paused(!why.empty());
     if (why == fault_ || (why.empty() && !served_)) return;
     fault_ = why;
-    events_.serving(why.empty(), why);
+    report(why.empty());
 }
 
 void PartitionHome::read(const core::RecordView& record) {
@@ -135,7 +132,7 @@ void PartitionHome::serve(core::Epoch epoch) {
                                 .window_max = context_.options.schedule.queued_max},
         home(),
         PartitionTiers::Events{
-            .due = [this](Due due) { events_.due(std::move(due)); },
+            .due = context_.events.due,
             .started = [this] { started(); },
             .failed = [this](const core::Error& why) { start_again_soon(why); }});
     tiers_->start();
@@ -145,7 +142,7 @@ void PartitionHome::started() {
     fault_.clear();
     again_.worked();
     served_ = true;
-    events_.serving(true, "");
+    report(true);
     state_changed();  // it may have failed since the lease was read
     begin_fan_out();
     core::log_debug("retry", "serving", {{"partition", partition_}, {"epoch", epoch_}});
@@ -175,11 +172,9 @@ void PartitionHome::fan_out_from_recorded() {
         EventFanOut::Events{.fanned_out_up_to =
                                 [this](core::Offset next) {
                                     tiers_->fanned_out_up_to(next);
-                                    events_.fanned_out_up_to(next);
+                                    context_.events.fanned_out_up_to(partition_, next);
                                 },
-                            .failed = [this](const core::Error& why) { start_again_soon(why); },
-                            .may_read = events_.may_read,
-                            .has_read = events_.has_read});
+                            .failed = [this](const core::Error& why) { start_again_soon(why); }});
     fan_out_->start();
 }
 

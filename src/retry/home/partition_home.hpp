@@ -30,26 +30,25 @@ public:
     static constexpr core::Duration kStartAgain = std::chrono::seconds{1};
     static constexpr core::Duration kStartAgainMost = std::chrono::seconds{30};
 
-    struct Context {
-        EventFanOut::Context fan_out;
-        const DeliveryOptions& options;
-        /// The highest epoch that `ownership` shows for the partition.
-        std::function<core::Epoch()> highest_epoch;
-    };
+    /// The calls of all homes to their owner.
     struct Events {
         std::function<void(Due)> due;
         /// It serves, or does not and why (empty: it is being taken over). While there is a reason
         /// it hands on nothing; what was handed on goes on.
-        std::function<void(bool serving, const std::string& fault)> serving;
+        std::function<void(core::Partition, bool serving, const std::string& fault)> serving;
         /// Deliveries that were handed on and not answered are void.
-        std::function<void()> ended;
-        std::function<void(core::Offset next)> fanned_out_up_to;
-        /// As of EventFanOut; after a no the owner calls read_on() later.
-        std::function<bool()> may_read;
-        std::function<bool(const WebhooksChanged&)> has_read;
+        std::function<void(core::Partition)> ended;
+        std::function<void(core::Partition, core::Offset next)> fanned_out_up_to;
+        /// The highest epoch that `ownership` shows for the partition.
+        std::function<core::Epoch(core::Partition)> highest_epoch;
+    };
+    struct Context {
+        EventFanOut::Context fan_out;
+        const DeliveryOptions& options;
+        const Events& events;
     };
 
-    PartitionHome(core::Partition partition, Context context, Events events);
+    PartitionHome(core::Partition partition, Context context);
     ~PartitionHome();
     PartitionHome(const PartitionHome&) = delete;
     PartitionHome& operator=(const PartitionHome&) = delete;
@@ -72,6 +71,7 @@ public:
 
 private:
     const HomeContext& home() const { return context_.fan_out.home; }
+    void report(bool serving) const { context_.events.serving(partition_, serving, fault_); }
     log::TopicPartition at(log::Topic topic) const { return {topic, partition_}; }
     void end();
     void start_again(const core::Error& why);
@@ -86,7 +86,6 @@ private:
 
     const core::Partition partition_;
     const Context context_;
-    const Events events_;
 
     std::unique_ptr<cluster::PartitionLease> lease_;
     bool claimed_ = false;

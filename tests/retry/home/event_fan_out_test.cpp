@@ -31,6 +31,7 @@ namespace {
 /// A fan-out over a log in memory, and webhooks that want every event.
 struct World {
     explicit World(int count) {
+        progress.set_up_to_date(true);
         for (int i = 0; i < count; ++i) add("w" + std::to_string(i));
     }
     void add(const std::string& id, const std::string& owner = "o",
@@ -99,11 +100,12 @@ struct World {
     std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
     WebhookDirectory webhooks{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
+    WebhookProgress progress{1, executor, {}};
     core::Offset fanned_out = 0;
     FanOutTurns turns{executor};
     EventCache cache;
     Tally tally;
-    EventFanOut event_fan_out{{}, context(*publisher), progress()};
+    EventFanOut event_fan_out{{}, context(*publisher), events()};
 
     EventFanOut::Context context(log::Publisher& to, WorkJournal::Slot* journal = nullptr) {
         return {.home = {.log = *log,
@@ -113,6 +115,7 @@ struct World {
                          .tally = tally,
                          .journal = journal},
                 .webhooks = webhooks,
+                .progress = progress,
                 .turns = turns,
                 .cache = cache};
     }

@@ -74,6 +74,11 @@ struct HomeContext {
     const core::Clock& clock;
     Tally& tally;
     WorkJournal::Slot* journal = nullptr;  ///< of the thread; may be null
+
+    /// As of the journal.
+    bool has_ended_processes(const WorkJournal::Piece& piece) const {
+        return journal && journal->has_ended_processes(piece);
+    }
 };
 
 }  // namespace beckon::retry
