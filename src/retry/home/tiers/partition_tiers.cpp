@@ -148,23 +148,7 @@ void PartitionTiers::open_tier(int tier) {
     place.tier = std::make_unique<Tier>(
         Tier::Options{options_.partition, options_.epoch, tier, options_.table.delay(tier),
                       std::move(from), barrier.start},
-        context_,
-        Tier::Events{
-            .has_capacity = [this, tier] { return has_capacity(tier); },
-            .due =
-                [this](Due one) {
-                    take_into_window(one);
-                    events_.due(std::move(one));
-                },
-            .unreadable = [this](const Due& one) { set_aside(one); },
-            .went_on = [this](const Delivery& d) { return went_on(d); },
-            .is_unconfirmed =
-                [this](const Delivery& d) {
-                    return unconfirmed_.contains({d.id, d.hop});
-                },
-            .gap = [this, tier](OffsetRange gap,
-                                const Finished& finished) { read_gap(tier, gap, finished); },
-            .failed = [this](const core::Error& why) { fail(why); }});
+        context_, static_cast<Tier::Owner&>(*this));
     place.tier->clock().appended({.offset = barrier.end - 1, .time = barrier.time}, barrier.sent,
                                  barrier.seen);
 }
@@ -202,6 +186,15 @@ bool PartitionTiers::went_on(const Delivery& delivery) const {
     return found != seen_.end() && found->second > delivery.hop;
 }
 
+bool PartitionTiers::is_unconfirmed(const Delivery& delivery) const {
+    return unconfirmed_.contains({delivery.id, delivery.hop});
+}
+
+void PartitionTiers::take(Due due) {
+    take_into_window(due);
+    events_.due(std::move(due));
+}
+
 void PartitionTiers::take_into_window(const Due& due) {
     const auto bytes = bytes_in_window(due.delivery);
     window_.emplace(due.ticket, bytes);
@@ -210,10 +203,10 @@ void PartitionTiers::take_into_window(const Due& due) {
 }
 
 /// Its reader is in the middle of a record, so the effects come after it.
-void PartitionTiers::set_aside(const Due& due) {
-    take_into_window(due);
+void PartitionTiers::set_aside(const Due& unreadable) {
+    take_into_window(unreadable);
     context_.executor.post(
-        lifetime_.guard([this, due] { publish(kDead, due.ticket, due.delivery); }));
+        lifetime_.guard([this, one = unreadable] { publish(kDead, one.ticket, one.delivery); }));
 }
 
 void PartitionTiers::finish(const Ticket& ticket) {

@@ -43,7 +43,7 @@ void report_made_anew(log::TopicPartition where, core::Offset position, core::Of
 /// attempt whose failure is already in the log.
 ///
 /// Used on the executor's thread.
-class PartitionTiers {
+class PartitionTiers final : private Tier::Owner {
 public:
     static constexpr core::Duration kRecordEvery = std::chrono::milliseconds{200};
 
@@ -136,12 +136,16 @@ private:
     bool refuse_other_table();
     void open_tier(int tier);
     void count_lost(int tier, OffsetRange range, const Finished& finished);
-    void read_gap(int tier, OffsetRange gap, const Finished& finished);
 
-    bool has_capacity(int tier) const;
-    bool went_on(const Delivery& delivery) const;
+    void read_gap(int tier, OffsetRange gap, const Finished& finished) override;
+    bool has_capacity(int tier) const override;
+    bool went_on(const Delivery& delivery) const override;
+    bool is_unconfirmed(const Delivery& delivery) const override;
+    void take(Due due) override;
+    void set_aside(const Due& unreadable) override;
+    void fail(const core::Error& why) override;
+
     void take_into_window(const Due& due);
-    void set_aside(const Due& due);
     void turn_tiers();
     void publish(int to, const Ticket& ticket, const Delivery& delivery);
     void written(const Promotion& promotion, const log::Appended& where);
@@ -152,7 +156,6 @@ private:
     bool changed() const;
     void record_soon();
     void record(std::function<void()> then);
-    void fail(const core::Error& why);
 
     const Options options_;
     const HomeContext context_;

@@ -30,11 +30,8 @@ constexpr Duration kSameTime = std::chrono::microseconds{100};
 
 }  // namespace
 
-Tier::Tier(Options options, HomeContext context, Events events)
-    : options_(std::move(options)),
-      context_(context),
-      events_(std::move(events)),
-      tracker_(options_.from) {}
+Tier::Tier(Options options, HomeContext context, Owner& owner)
+    : options_(std::move(options)), context_(context), owner_(owner), tracker_(options_.from) {}
 
 void Tier::open(Offset from) {
     reader_ = context_.log.open_reader({log::Topic::retry(options_.tier), options_.partition}, from,
@@ -48,7 +45,7 @@ void Tier::turn() {
     for (int i = 0; i < kTurnMax && (i == 0 || context_.clock.mono() < until); ++i) {
         if (!head_ && !fetch()) return;
         if (!head_) {  // the record that was read needs no attempt
-            if (!events_.has_capacity()) return;
+            if (!owner_.has_capacity(options_.tier)) return;
             continue;
         }
         const auto until_due = until_head();
@@ -57,7 +54,7 @@ void Tier::turn() {
             caught_up_ = true;
             return wait(*until_due);
         }
-        if (!events_.has_capacity()) return;
+        if (!owner_.has_capacity(options_.tier)) return;
         hand_on();
         if (term.over() || !reader_) return;  // the owner is gone
     }
@@ -70,7 +67,7 @@ std::optional<Duration> Tier::until_head() const {
     const auto until_due = clock_.until(head_->due);
     if (!until_due) return std::nullopt;
     if (options_.delay == Duration::zero()) return Duration::zero();
-    if (events_.is_unconfirmed(head_->delivery)) return std::nullopt;
+    if (owner_.is_unconfirmed(head_->delivery)) return std::nullopt;
     return until_due;
 }
 
@@ -91,7 +88,7 @@ bool Tier::fetch() {
 bool Tier::read_failed(const core::Error& why) {
     if (why.fault != Fault::unavailable) {
         reader_.reset();
-        events_.failed(why);
+        owner_.fail(why);
     }
     return false;  // unavailable: `ready` comes
 }
@@ -100,7 +97,7 @@ bool Tier::read_failed(const core::Error& why) {
 void Tier::note_gap(Offset offset, Offset next) {
     const auto from = std::max(expected_, options_.from.low);
     expected_ = std::max(expected_, next);
-    if (offset > from) events_.gap({from, offset}, tracker_.finished());
+    if (offset > from) owner_.read_gap(options_.tier, {from, offset}, tracker_.finished());
 }
 
 /// Append times may step back (a broker's clock, a new leader), so a record is due at the greatest
@@ -126,7 +123,7 @@ void Tier::read(const core::RecordView& record) {
     if (!delivery && !tracker_.is_finished(record.offset)) {
         return set_aside(record, delivery.error());
     }
-    const bool went_on = delivery && (copy || events_.went_on(*delivery));
+    const bool went_on = delivery && (copy || owner_.went_on(*delivery));
     if (went_on) ++context_.tally.deliveries[DeliveryEnd::copy];
     if (!delivery || went_on || tracker_.is_finished(record.offset)) {
         tracker_.read_up_to(record.offset + 1);
@@ -151,12 +148,11 @@ void Tier::set_aside(const core::RecordView& record, const core::Error& why) {
                         {"effect", "it is kept in retry.dead"}});
     tracker_.open(record.offset);
     due_of_.emplace(record.offset, record.time);
-    events_.unreadable(
-        {.ticket = {options_.partition, options_.epoch, options_.tier, record.offset},
-         .delivery =
-             unreadable(log::Topic::retry(options_.tier).name(), options_.partition, record, why),
-         .due = record.time,
-         .now = record.time});
+    owner_.set_aside({.ticket = {options_.partition, options_.epoch, options_.tier, record.offset},
+                      .delivery = unreadable(log::Topic::retry(options_.tier).name(),
+                                             options_.partition, record, why),
+                      .due = record.time,
+                      .now = record.time});
 }
 
 void Tier::hand_on() {
@@ -165,7 +161,7 @@ void Tier::hand_on() {
     head_.reset();
     due.now = due.due - std::chrono::ceil<std::chrono::milliseconds>(*clock_.until(due.due));
     due.handed_on = context_.clock.mono();
-    events_.due(std::move(due));
+    owner_.take(std::move(due));
 }
 
 void Tier::wait(Duration until_due) {

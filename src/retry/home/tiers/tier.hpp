@@ -12,7 +12,6 @@
 #include "retry/home/tiers/tier_state.hpp"
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,26 +34,29 @@ public:
         Finished from;
         core::Offset log_start = 0;  ///< records below it were read before
     };
-    /// The calls to the owner.
-    struct Events {
-        /// True if one more may be handed on now; after false the owner calls turn() once it may.
-        std::function<bool()> has_capacity;
-        std::function<void(Due)> due;
+    /// All tiers of a partition have one, which outlives them.
+    class Owner {
+    public:
+        virtual ~Owner() = default;
+        /// True if one more of this tier may be handed on now; after false the owner calls turn()
+        /// once it may.
+        virtual bool has_capacity(int tier) const = 0;
+        virtual void take(Due due) = 0;
         /// A record that is no delivery, as a dead letter to keep; the owner finishes it like a due
         /// one.
-        std::function<void(Due)> unreadable;
+        virtual void set_aside(const Due& unreadable) = 0;
         /// True if an earlier owner has promoted this delivery to a later tier: it is finished.
-        std::function<bool(const Delivery&)> went_on;
+        virtual bool went_on(const Delivery& delivery) const = 0;
         /// True while the owner has written this and has no report: what it proves of the log's
         /// time is still to come, and so is a call of turn().
-        std::function<bool(const Delivery&)> is_unconfirmed;
+        virtual bool is_unconfirmed(const Delivery& delivery) const = 0;
         /// The log has nothing at offsets of this range, which are not finished as far as
         /// `finished` says: perhaps they fell off the log.
-        std::function<void(OffsetRange, const Finished& finished)> gap;
+        virtual void read_gap(int tier, OffsetRange gap, const Finished& finished) = 0;
         /// Reading cannot go on.
-        std::function<void(const core::Error&)> failed;
+        virtual void fail(const core::Error& why) = 0;
     };
-    Tier(Options options, HomeContext context, Events events);
+    Tier(Options options, HomeContext context, Owner& owner);
 
     /// The log's time for this partition; the code that appends to it teaches it.
     DueClock& clock() { return clock_; }
@@ -92,7 +94,7 @@ private:
     const Options options_;
     const HomeContext context_;
     DueClock clock_{context_.clock};
-    const Events events_;
+    Owner& owner_;
 
     /// Append time; before the first one so low that a delay can still be added.
     core::Timestamp newest_ = core::Timestamp::min() + std::chrono::hours{24 * 365};
