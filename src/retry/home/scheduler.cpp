@@ -42,14 +42,8 @@ constexpr std::size_t kTierTries = 16;
 /// no place. They hold up nobody: the owner's quick receivers least of all.
 enum Lane : std::size_t { slow, unknown, quick, beyond_share };
 
-struct ByText {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-        return std::hash<std::string_view>{}(text);
-    }
-};
 template <class T>
-using ByName = std::unordered_map<std::string, T, ByText, std::equal_to<>>;
+using ByName = std::map<std::string, T, std::less<>>;
 
 /// Whether an owner that holds this much, by lane, may take more for a receiver of `lane`. A lane's
 /// share is part of the next lane's, so it must fit into all of them. Only receivers that were
@@ -147,8 +141,8 @@ struct Scheduler::Impl {
     FairShare event_bytes;
     std::vector<Tier> tiers;
     const std::size_t host_cap;
-    ByName<std::unique_ptr<Owner>> owners;
-    ByName<std::unique_ptr<Webhook>> webhooks;
+    ByName<Owner> owners;
+    ByName<Webhook> webhooks;
     ByName<Host> hosts;
     std::map<core::Partition, FairShare> windows;
     RoundRobin<Owner> line{kQuantum};
@@ -165,36 +159,32 @@ struct Scheduler::Impl {
         BECKON_ASSERT(tier >= 0 && static_cast<std::size_t>(tier) < tiers.size(), "a known tier");
         return tiers[static_cast<std::size_t>(tier)];
     }
-    template <class T, class Name>
-    static T* find_in(const ByName<std::unique_ptr<T>>& among, const Name& name) {
-        const auto found = among.find(name);
-        return found == among.end() ? nullptr : found->second.get();
+    /// nullptr: it has nothing here.
+    const Owner* find_owner(std::string_view name) const {
+        const auto found = owners.find(name);
+        return found == owners.end() ? nullptr : &found->second;
     }
     static std::size_t cap(const Webhook& w) {
         return std::max<std::size_t>(1, std::min(static_cast<std::size_t>(w.cap), w.cap_max));
     }
 
     Owner& owner(const std::string& name) {
-        auto& slot = owners[name];
-        if (!slot) {
-            slot = std::make_unique<Owner>();
-            slot->name = name;
-        }
-        return *slot;
+        auto& one = owners[name];
+        one.name = name;
+        return one;
     }
 
     Webhook& webhook_of(const Job& job) {
-        auto& slot = webhooks[job.due.delivery.webhook];
-        if (!slot) {
-            slot = std::make_unique<Webhook>();
-            slot->name = job.due.delivery.webhook;
-            slot->owner = &owner(job.owner);
-            ++slot->owner->webhooks;
-            slot->partition = job.due.ticket.partition;
-            slot->bridged = job.bridged;
-            if (job.failing) slot->lane = slow;
-        }
-        return *slot;
+        const auto [at, is_new] = webhooks.try_emplace(job.due.delivery.webhook);
+        auto& w = at->second;
+        if (!is_new) return w;
+        w.name = at->first;
+        w.owner = &owner(job.owner);
+        ++w.owner->webhooks;
+        w.partition = job.due.ticket.partition;
+        w.bridged = job.bridged;
+        if (job.failing) w.lane = slow;
+        return w;
     }
 
     FairShare& window(core::Partition partition) {
@@ -502,15 +492,15 @@ std::size_t Scheduler::forget(core::Partition partition) {
     std::size_t forgotten = 0;
     std::vector<Impl::Webhook*> idle;
     for (auto& [name, w] : impl_->webhooks) {
-        if (w->partition != partition) continue;
-        if (w->in_flight == 0) idle.push_back(w.get());
-        for (auto& [tier, queue] : w->queues) {
+        if (w.partition != partition) continue;
+        if (w.in_flight == 0) idle.push_back(&w);
+        for (auto& [tier, queue] : w.queues) {
             impl_->tier_at(tier).waiting -= queue.size();
         }
-        if (w->waiting > 0) impl_->release(*w, w->waiting);
-        while (!w->queues.empty()) impl_->leave_tier(*w, w->queues.begin()->first);
-        w->owner->waiting -= w->waiting;
-        forgotten += std::exchange(w->waiting, 0);
+        if (w.waiting > 0) impl_->release(w, w.waiting);
+        while (!w.queues.empty()) impl_->leave_tier(w, w.queues.begin()->first);
+        w.owner->waiting -= w.waiting;
+        forgotten += std::exchange(w.waiting, 0);
     }
     impl_->waiting -= forgotten;
     for (auto* w : idle) impl_->forget_if_idle(*w);
@@ -522,12 +512,12 @@ std::size_t Scheduler::waiting() const { return impl_->waiting; }
 std::size_t Scheduler::webhooks() const { return impl_->webhooks.size(); }
 
 std::size_t Scheduler::in_flight_of(std::string_view owner) const {
-    const auto* o = Impl::find_in(impl_->owners, owner);
+    const auto* o = impl_->find_owner(owner);
     return o ? o->under_way() : 0;
 }
 
 std::size_t Scheduler::waiting_of(std::string_view owner) const {
-    const auto* o = Impl::find_in(impl_->owners, owner);
+    const auto* o = impl_->find_owner(owner);
     return o ? o->waiting : 0;
 }
 
