@@ -1,5 +1,6 @@
 #include "retry/attempt/bridge_verdict.hpp"
 
+#include "core/ascii.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 
@@ -17,9 +18,8 @@ using std::chrono::seconds;
 std::string word_in(const Json& object, const char* name) {
     constexpr std::size_t kWordMax = 64;
     const auto word = core::text_member(object, name);
-    const bool plain = std::all_of(word.begin(), word.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    });
+    const bool plain = std::all_of(word.begin(), word.end(),
+                                   [](char c) { return core::is_letter(c) || c == '_'; });
     return plain && word.size() <= kWordMax ? word : std::string{};
 }
 

@@ -9,6 +9,8 @@
 #include "retry/home/requeues.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace beckon::retry {
 
@@ -330,20 +332,11 @@ void Bridges::reached_then(const BridgedJob& job, Milestone milestone, std::func
 
 // --- for people
 
-std::size_t Bridges::under_way() const {
-    std::size_t sum = 0;
-    for (const auto& [name, app] : apps_) {
-        sum += context_.queue.scheduler().in_flight_of(owner_of(name));
-    }
-    return sum;
-}
-
-std::size_t Bridges::waiting() const {
-    std::size_t sum = 0;
-    for (const auto& [name, app] : apps_) {
-        sum += context_.queue.scheduler().waiting_of(owner_of(name));
-    }
-    return sum;
+std::size_t Bridges::sum_of(std::size_t (Scheduler::*of_owner)(std::string_view) const) const {
+    const auto& scheduler = context_.queue.scheduler();
+    return std::transform_reduce(
+        apps_.begin(), apps_.end(), std::size_t{0}, std::plus{},
+        [&](const auto& one) { return (scheduler.*of_owner)(owner_of(one.first)); });
 }
 
 std::map<BridgeAppName, std::string> Bridges::faults() const {

@@ -80,8 +80,8 @@ public:
     /// A message is next in the queue.
     void begin(Job job);
 
-    std::size_t under_way() const;
-    std::size_t waiting() const;
+    std::size_t under_way() const { return sum_of(&Scheduler::in_flight_of); }
+    std::size_t waiting() const { return sum_of(&Scheduler::waiting_of); }
     /// Apps whose credentials are refused or whose breaker is open, and the reason; and apps that
     /// are not configured although messages for them have come since the start.
     std::map<BridgeAppName, std::string> faults() const;
@@ -101,6 +101,7 @@ private:
         core::Timestamp expires() const;
     };
 
+    std::size_t sum_of(std::size_t (Scheduler::*of_owner)(std::string_view) const) const;
     App* app_of(const bridge::BridgedMessage& message);
     core::Timestamp now(const BridgedJob& job) const;
     bool put_aside(const BridgedJob& job);

@@ -4,7 +4,8 @@
 #include "retry/owner_budget.hpp"
 
 #include <cstddef>
-#include <cstdint>
+#include <iterator>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,43 +47,38 @@ public:
         return line_.size() < kAlways ||
                (line_.size() < kDeliveriesMax && places_.has_share(owner_, 0));
     }
-    const Place& front() const { return line_.begin()->second; }
-    void pop_front() {
-        const auto first = line_.begin();
-        numbers_.erase(first->second.delivery);
-        line_.erase(first);
-        places_.give_back(owner_, 0, 1);
-    }
+    const Place& front() const { return line_.front(); }
+    void pop_front() { erase(front().delivery); }
     /// nullptr: it is not in the line.
     Place* find(std::string_view delivery) {
-        const auto number = numbers_.find(delivery);
-        return number == numbers_.end() ? nullptr : &line_.at(number->second);
+        const auto found = by_delivery_.find(delivery);
+        return found == by_delivery_.end() ? nullptr : &*found->second;
     }
     /// One that is not in the line.
     Place& push_back(const std::string& delivery) {
         places_.hold(owner_, 0, 1);
-        numbers_.emplace(delivery, next_);
-        return line_.emplace(next_++, Place{.delivery = delivery}).first->second;
+        auto& place = line_.emplace_back(Place{.delivery = delivery});
+        by_delivery_.emplace(delivery, std::prev(line_.end()));
+        return place;
     }
     void erase(std::string_view delivery) {
-        const auto number = numbers_.find(delivery);
-        if (number == numbers_.end()) return;
-        line_.erase(number->second);
-        numbers_.erase(number);
+        const auto found = by_delivery_.find(delivery);
+        if (found == by_delivery_.end()) return;
+        line_.erase(found->second);
+        by_delivery_.erase(found);
         places_.give_back(owner_, 0, 1);
     }
     void clear() {
         places_.give_back(owner_, 0, line_.size());
         line_.clear();
-        numbers_.clear();
+        by_delivery_.clear();
     }
 
 private:
     LinePlaces& places_;
     const std::string owner_;
-    std::uint64_t next_ = 0;
-    std::map<std::uint64_t, Place> line_;
-    std::map<std::string, std::uint64_t, std::less<>> numbers_;
+    std::list<Place> line_;
+    std::map<std::string, std::list<Place>::iterator, std::less<>> by_delivery_;
 };
 
 }  // namespace beckon::retry

@@ -62,27 +62,26 @@ struct Percolator::Impl {
         if (entry.types.empty()) return {kEveryType};
         return {entry.types.begin(), entry.types.end()};
     }
+    static Index& index_of(Owner& owner, const std::optional<RequiredTerms>& required) {
+        if (!required) return owner.by_type;
+        const std::string path{required->field};
+        return owner.by_field.try_emplace(path, Field{FieldPath{path}, {}}).first->second.terms;
+    }
     void index(const Entry& entry) {
         auto& owner = owners[entry.owner];
         owner.entries.push_back(&entry);
         const auto required = required_terms(entry);
-        auto* index = &owner.by_type;
-        if (required) {
-            const std::string path{required->field};
-            index =
-                &owner.by_field.try_emplace(path, Field{FieldPath{path}, {}}).first->second.terms;
-        }
-        for (const auto& key : keys_of(entry, required)) index->emplace(key, &entry);
+        auto& index = index_of(owner, required);
+        for (const auto& key : keys_of(entry, required)) index.emplace(key, &entry);
     }
     void unindex(const Entry& entry) {
         const auto at = owners.find(entry.owner);
         auto& owner = at->second;
         std::erase(owner.entries, &entry);
         const auto required = required_terms(entry);
-        const auto field = required ? owner.by_field.find(required->field) : owner.by_field.end();
-        auto& index = required ? field->second.terms : owner.by_type;
+        auto& index = index_of(owner, required);
         for (const auto& key : keys_of(entry, required)) index.erase({key, &entry});
-        if (required && index.empty()) owner.by_field.erase(field);
+        if (required && index.empty()) owner.by_field.erase(std::string{required->field});
         if (owner.entries.empty()) owners.erase(at);
     }
 
