@@ -2,16 +2,12 @@
 
 #include "records/delivery.hpp"
 #include "retry/event/event.hpp"
+#include "retry/home/attempts_world.hpp"
 #include "retry/home/step_quota.hpp"
 #include "retry/role/waiting_events.hpp"
-#include "support/manual_clock.hpp"
-#include "support/memory_log.hpp"
 #include "support/record_view.hpp"
-#include "support/temp_dir.hpp"
-#include "support/test_executor.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <new>
@@ -68,16 +64,9 @@ struct World {
         }
     }
     void post(int from, int to) {
-        for (int i = from; i < to; ++i) {
-            const nlohmann::json event{{"specversion", "1.0"},
-                                       {"id", std::to_string(i)},
-                                       {"source", "/shop"},
-                                       {"type", "order.created"}};
-            sender->publish({log::Topic::kEvents, 0}, encode(*parse_structured(event.dump())),
-                            [](const auto&) {});
-        }
+        for (int i = from; i < to; ++i) post(nlohmann::json::object(), std::to_string(i));
     }
-    EventFanOut::Events progress() {
+    EventFanOut::Events events() {
         return {.fanned_out_up_to = [this](core::Offset next) { fanned_out = next; },
                 .failed = [](const auto&) {}};
     }
@@ -287,23 +276,34 @@ TEST_CASE("a large event stays in the log, and its deliveries name it", "[retry]
 
 namespace {
 
-/// No memory is left for one event's deliveries.
-class NoMemoryForOne final : public log::Publisher {
+/// Passes those records on that a test lets pass, and the others when it releases them.
+class SelectivePublisher final : public log::Publisher {
 public:
-    /// `letters`: the number of its dead letters that fail likewise.
-    explicit NoMemoryForOne(log::Publisher& to, int letters = 0) : to_(to), letters_(letters) {}
+    using Passes = std::function<bool(log::TopicPartition, const core::Record&)>;
+    SelectivePublisher(log::Publisher& to, Passes passes) : to_(to), passes_(std::move(passes)) {}
     void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
-        const bool costly = record.value && record.value->find("too much") != std::string::npos;
-        if (costly && where.topic == log::Topic::retry(0)) throw std::bad_alloc{};
-        if (where.topic == log::Topic::kRetryDead && letters_-- > 0) throw std::bad_alloc{};
-        to_.publish(where, std::move(record), std::move(done));
+        if (passes_(where, record)) return to_.publish(where, std::move(record), std::move(done));
+        held_.push_back([this, where, record, done] { to_.publish(where, record, done); });
     }
-    std::size_t unanswered() const override { return to_.unanswered(); }
+    std::size_t unanswered() const override { return held_.size() + to_.unanswered(); }
+    std::size_t held() const { return held_.size(); }
+    void release() {
+        passes_ = [](auto, const auto&) { return true; };
+        for (auto& one : std::exchange(held_, {})) one();
+    }
 
 private:
     log::Publisher& to_;
-    int letters_;
+    Passes passes_;
+    std::vector<std::function<void()>> held_;
 };
+
+/// Whether its value has the text, or a header is it.
+bool has(const core::Record& record, const std::string& text) {
+    return (record.value && record.value->find(text) != std::string::npos) ||
+           std::any_of(record.headers.begin(), record.headers.end(),
+                       [&](const auto& header) { return header.value == text; });
+}
 
 }  // namespace
 
@@ -314,7 +314,14 @@ TEST_CASE("a failure while an event is fanned out ends that event, with its reas
     const int letters_that_fail = GENERATE(0, 1, 3);
     CAPTURE(letters_that_fail);
     World world{3};
-    NoMemoryForOne publisher{*world.publisher, letters_that_fail};
+    // No memory is left for one event's deliveries, nor for some of its dead letters.
+    SelectivePublisher publisher{
+        *world.publisher, [left = letters_that_fail](auto where, const auto& record) mutable {
+            if (where.topic == log::Topic::retry(0) && has(record, "too much"))
+                throw std::bad_alloc{};
+            if (where.topic == log::Topic::kRetryDead && left-- > 0) throw std::bad_alloc{};
+            return true;
+        }};
     int failed = 0;
     EventFanOut event_fan_out{
         {},
@@ -337,57 +344,32 @@ TEST_CASE("a failure while an event is fanned out ends that event, with its reas
     CHECK(letter["data"]["why"] == "it could not be fanned out: std::bad_alloc");
 }
 
-namespace {
-
-/// Processes end while they publish deliveries of one event: the next one finds the journal as it
-/// was then.
-class EndsProcesses final : public log::Publisher {
-public:
-    EndsProcesses(log::Publisher& to, std::filesystem::path journal)
-        : to_(to), journal_(std::move(journal)) {}
-    void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
-        if (where.topic == log::Topic::retry(0) &&
-            record.value->find("poison") != std::string::npos) {
-            ++ends;
-            std::filesystem::copy_file(journal_, left(),
-                                       std::filesystem::copy_options::overwrite_existing);
-        }
-        to_.publish(where, std::move(record), std::move(done));
-    }
-    std::size_t unanswered() const override { return to_.unanswered(); }
-    void next_process() const {
-        if (std::filesystem::exists(left())) std::filesystem::rename(left(), journal_);
-    }
-    int ends = 0;
-
-private:
-    std::filesystem::path left() const { return journal_.string() + ".left"; }
-    log::Publisher& to_;
-    const std::filesystem::path journal_;
-};
-
-}  // namespace
-
 // Fails where no file names the event that a thread is matching: then it ends each process.
 TEST_CASE("an event during whose matching two processes ended is a dead letter", "[retry][event]") {
     World world{1};
-    test::TempDir directory;
-    const auto file = directory.path() / "work";
-    EndsProcesses ends{*world.publisher, file};
+    const test::Processes processes;
+    int ends = 0;
+    SelectivePublisher publisher{
+        *world.publisher, [&](auto where, const auto& record) {
+            if (where.topic != log::Topic::retry(0) || !has(record, "poison")) return true;
+            ++ends;
+            processes.end_process();
+            return true;
+        }};
     world.post(0, 3);
     world.post({{"data", "poison"}}, "p");
     world.post(3, 6);
     for (int process = 1; process <= 4; ++process) {
-        ends.next_process();
-        WorkJournal journal{file};
-        world.tally = {};
-        EventFanOut fan_out{{}, world.context(ends, &journal.slot(0)), world.progress()};
-        fan_out.start();
-        world.executor.run_for(60s);
-        CHECK(world.fanned_out == 7);
-        CHECK(world.tally.events[EventEnd::broken] == (process <= 2 ? 0 : 1));
+        processes.run([&](auto* journal) {
+            world.tally = {};
+            EventFanOut fan_out{{}, world.context(publisher, journal), world.events()};
+            fan_out.start();
+            world.executor.run_for(60s);
+            CHECK(world.fanned_out == 7);
+            CHECK(world.tally.events[EventEnd::broken] == (process <= 2 ? 0 : 1));
+        });
     }
-    CHECK(ends.ends == 2);
+    CHECK(ends == 2);
     const auto letters = world.written(log::Topic::kRetryDead);
     REQUIRE(letters.size() == 1);
     const auto letter = nlohmann::json::parse(letters.at(std::string{kNoWebhook})[0].event);
@@ -397,42 +379,19 @@ TEST_CASE("an event during whose matching two processes ended is a dead letter",
 
 namespace {
 
-/// Holds records with a certain text, or such a header, back until the test releases them.
-class HoldsBack final : public log::Publisher {
-public:
-    HoldsBack(log::Publisher& to, std::string text) : to_(to), text_(std::move(text)) {}
-    void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
-        const bool has = std::any_of(record.headers.begin(), record.headers.end(),
-                                     [&](const auto& header) { return header.value == text_; }) ||
-                         (record.value && record.value->find(text_) != std::string::npos);
-        if (!holds_ || !has) return to_.publish(where, std::move(record), std::move(done));
-        held_.push_back([this, where, record, done] { to_.publish(where, record, done); });
-    }
-    std::size_t unanswered() const override { return held_.size() + to_.unanswered(); }
-    std::size_t held() const { return held_.size(); }
-    void release() {
-        holds_ = false;
-        for (auto& one : std::exchange(held_, {})) one();
-    }
-
-private:
-    log::Publisher& to_;
-    const std::string text_;
-    bool holds_ = true;
-    std::vector<std::function<void()>> held_;
-};
-
 /// A fan-out whose deliveries with that text are held back.
 struct HeldWorld : World {
-    explicit HeldWorld(const std::string& text) : World(0), holds(*publisher, text) {
+    explicit HeldWorld(const std::string& text)
+        : World(0),
+          holds(*publisher, [text](auto, const auto& record) { return !has(record, text); }) {
         held.start();
     }
     void run_until_fanned_out(core::Offset next) {
         for (int i = 0; i < 60'000 && fanned_out < next; ++i) executor.run_for(10ms);
         CHECK(fanned_out == next);
     }
-    HoldsBack holds;
-    EventFanOut held{{}, context(holds), progress()};
+    SelectivePublisher holds;
+    EventFanOut held{{}, context(holds), events()};
 };
 
 }  // namespace
