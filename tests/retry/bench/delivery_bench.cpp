@@ -4,7 +4,6 @@
 #include "net/io_loop.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/receiver.hpp"
-#include "retry/event/filter/percolator.hpp"
 #include "retry/home/dispatcher.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
@@ -21,7 +20,6 @@
 #include <vector>
 
 #include <netinet/in.h>
-#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -34,7 +32,6 @@ namespace beckon::test {
 
 using namespace beckon::retry;
 using std::chrono::steady_clock;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -257,44 +254,6 @@ bool fairness(Report& report, bool quick) {
     return sound;
 }
 
-void percolation(Report& report, bool quick) {
-    const std::size_t filters = quick ? 20'000 : 100'000;
-    Percolator percolator;
-    std::vector<Query> queries;
-    for (std::size_t i = 0; i < filters; ++i) {
-        const Json query{{"term", {{"data.customer", i}}}};
-        if (i < 1'000) queries.push_back(*Query::compile(query));
-        percolator.put({.id = std::to_string(i),
-                        .owner = "o",
-                        .types = {"order.created"},
-                        .query = *Query::compile(query)});
-    }
-    Json event = Json::parse(kEvent);
-    constexpr int kEvents = 2'000;
-    std::vector<JsonTree> events;
-    for (int i = 0; i < kEvents; ++i) {
-        event["data"]["customer"] = i;
-        events.emplace_back(event.dump());
-    }
-    auto begun = steady_clock::now();
-    std::size_t matched = 0;
-    for (const auto& one : events) {
-        Steps steps;
-        matched += percolator.match(one, "o", {}, steps).ids.size();
-    }
-    const auto name = "an event among " + std::to_string(filters) + " filters, ";
-    report.add(name + "matched", ms_between(begun, steady_clock::now()) / kEvents * 1'000, "us");
-    begun = steady_clock::now();
-    std::size_t evaluated = 0;
-    for (const auto& query : queries) {
-        Steps steps;
-        evaluated += query.matches(events.front(), {}, steps).value_or(false) ? 1 : 0;
-    }
-    const auto each = ms_between(begun, steady_clock::now()) / static_cast<double>(queries.size());
-    report.add(name + "if each were evaluated", each * static_cast<double>(filters) * 1'000, "us");
-    if (matched != kEvents || evaluated > queries.size()) std::printf("  (they do not match)\n");
-}
-
 // ------------------------------------------------------------------------ what an attempt holds
 
 /// A receiver in a process of its own, whose memory does not count: it takes every connection and
@@ -369,7 +328,6 @@ void measure_attempts_in_flight(Report& report) {
 
 bool measure_deliveries(Report& report, bool quick) {
     measure_attempts_in_flight(report);
-    percolation(report, quick);
     bool sound = deliveries(report, quick);
     sound = fairness(report, quick) && sound;
     return sound;

@@ -4,7 +4,7 @@
 
 namespace beckon::test {
 
-/// Measures the parts above the tiers: percolation, HTTP deliveries to a receiver on loopback, and
+/// Measures the parts above the tiers: HTTP deliveries to a receiver on loopback, and
 /// the cost of a flood and of a receiver that hangs for a quiet webhook. False: something was lost.
 bool measure_deliveries(Report& report, bool quick);
 

@@ -2,7 +2,7 @@
 // tiers of all partitions, as in the role, with a sink that finishes what is due at once; the
 // embedded log, or Kafka with the topics of `topics create --tiers 0s,2s,1h`. Prints each figure
 // with its aim and whether that is met; fails only if something came early, was lost or came twice.
-// On the embedded log also the parts above the tiers: percolation, HTTP deliveries, fairness
+// On the embedded log also the parts above the tiers: HTTP deliveries, fairness
 // (delivery_bench), and the role as a whole (role_bench).
 #include "core/clock.hpp"
 #include "core/logger.hpp"
