@@ -732,35 +732,6 @@ TEST_CASE("an owner changes its webhooks at a bounded rate, whatever its changes
     CHECK(statuses[200] + statuses[429] == 1'500);
 }
 
-TEST_CASE("a webhook whose filter is too costly for an event says so", "[retry][api][bounds]") {
-    World world;
-    Json clauses = Json::array();
-    for (int i = 0; i < 200; ++i) clauses.push_back({{"exists", {{"field", "data.a.b"}}}});
-    const auto made = Json::parse(
-        world
-            .ask(Verb::post, "/webhooks",
-                 {{"url", "https://a.example/"}, {"filter", {{"bool", {{"should", clauses}}}}}})
-            .body);
-    CHECK(made["filter_too_costly"].is_null());
-    auto event = World::event("e1");
-    event["data"]["a"] = std::vector<Json>(20'000, Json::object());
-    CHECK(world.ask(Verb::post, "/events", event).status == 202);
-    world.executor.run_for(5s);
-    const auto path = "/webhooks/" + made["id"].get<std::string>();
-    const auto answered = world.get(path)["filter_too_costly"];
-    CHECK(answered["id"] == "e1");
-    CHECK(answered["source"] == "/s");
-    const auto dead = world.get("/dead?reason=filter_too_costly");
-    CHECK(dead["letters"].size() == 1);
-    CHECK(world.received.empty());
-    // Redriving it says that the webhook wants it.
-    world.ask(Verb::post, "/dead/redrive", {{"dry_run", false}, {"reason", "filter_too_costly"}});
-    world.executor.run_for(5s);
-    CHECK(world.received["https://a.example/"].size() == 1);
-    CHECK(world.ask(Verb::patch, path, {{"filter", nullptr}}).status == 200);
-    CHECK(world.get(path)["filter_too_costly"].is_null());
-}
-
 TEST_CASE("events above an owner's quota are refused until the next second", "[retry][api]") {
     World world{{.guard = {}, .events_per_owner_per_second = 1}};
     const std::vector requests(2, world.request(Verb::post, "/events", World::event("1")));

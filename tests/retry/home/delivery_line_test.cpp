@@ -51,12 +51,3 @@ TEST_CASE("the lines of one owner leave places to those of others, and each has 
     lines.clear();
     CHECK(places.used(0) == 0);
 }
-
-TEST_CASE("one line is bounded however much is free", "[retry][dispatch][bounds]") {
-    LinePlaces places;
-    DeliveryLine line{places, "shop"};
-    while (line.has_capacity()) line.push_back(std::to_string(line.size()));
-    CHECK(line.size() == DeliveryLine::kDeliveriesMax);
-    line.pop_front();
-    CHECK(line.has_capacity());
-}

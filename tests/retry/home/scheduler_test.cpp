@@ -104,20 +104,6 @@ TEST_CASE("a webhook's deliveries of a tier are attempted in their order", "[ret
     CHECK(scheduler.waiting() == 0);
 }
 
-TEST_CASE("webhooks of an owner take turns, and so do owners", "[retry][schedule]") {
-    const auto* second = GENERATE("o", "another");
-    Scheduler scheduler{{.workers = 1}};
-    for (int i = 0; i < 200; ++i) add(scheduler, job("a", 0, i));
-    add(scheduler, job("b", 0, 0, "", second));
-    int before_b = 0;
-    while (const auto j = scheduler.next(at(0s))) {
-        end(scheduler, *j, 20ms);
-        if (j->due.delivery.webhook == "b") break;
-        ++before_b;
-    }
-    CHECK(before_b <= 3);
-}
-
 TEST_CASE("a slow receiver gets as much time as a quick one, not as many attempts",
           "[retry][schedule]") {
     const auto [owner, slow] = GENERATE(table<const char*, core::Duration>(

@@ -127,27 +127,6 @@ void write_400(World& world,
 
 }  // namespace
 
-TEST_CASE("an event reaches every webhook that wants it, once", "[retry][node]") {
-    World world;
-    Process process{world, "a"};
-    world.run_for(20s);
-    CAPTURE(process.why_not);
-    REQUIRE(process.ready);
-    CHECK(process.node.partitions_served() == 4);
-    REQUIRE(process.add_webhook("w1", "order.*"));
-    REQUIRE(process.add_webhook("w2", "order.created"));
-    REQUIRE(process.add_webhook("w3", "user.*"));
-    process.post("1", "order.created");
-    process.post("1", "order.created");  // posted again
-    process.post("2", "order.paid");
-    world.run_for(2s);
-    CHECK(world.received["http://w1.example/"].size() == 2);
-    CHECK(world.received["http://w2.example/"].size() == 1);
-    CHECK(world.received.count("http://w3.example/") == 0);
-    world.run_for(200s);
-    CHECK(world.received["http://w1.example/"].size() == 2);
-}
-
 TEST_CASE("a record that is no event or delivery is counted, and records behind it go on",
           "[retry][node]") {
     World world;
@@ -186,22 +165,6 @@ TEST_CASE("a record that is no event or delivery is counted, and records behind 
         CHECK(id.starts_with("rec_"));
         CHECK((why == "no event" || why == "no delivery"));
     }
-}
-
-TEST_CASE("a webhook that answers 410 is disabled, and others are notified", "[retry][node]") {
-    World world;
-    Process process{world, "a"};
-    world.run_for(20s);
-    REQUIRE(process.add_webhook("w1", "t"));
-    REQUIRE(process.add_webhook("watch", "beckon.webhook.*"));
-    world.status["http://w1.example/"] = 410;
-    process.post("1", "t");
-    world.run_for(2s);
-    process.post("2", "t");
-    world.run_for(2s);
-    CHECK(world.received["http://w1.example/"].size() == 1);
-    CHECK_FALSE(process.node.webhooks().find("w1")->state.enabled);
-    CHECK(world.received["http://watch.example/"].size() == 1);
 }
 
 namespace {

@@ -162,27 +162,6 @@ TEST_CASE("the boundary of a form stands in none of its parts, and is short", "[
     CHECK(delimiters == 3);
 }
 
-TEST_CASE("attachments stand in the payload, and the signature covers them", "[retry][webhook]") {
-    auto webhook = a_webhook();
-    webhook.attachments = {{"which", "id"}};
-    const auto request = build_request(webhook, a_delivery(), core::Timestamp{5'000ms});
-    CHECK(Json::parse(request.body) == Json::parse(R"({"id":"1","attachments":{"which":"1"}})"));
-    CHECK(has(request, "webhook-signature: " +
-                           webhook_signature(webhook.secrets, "dlv_1", 5s, request.body)));
-    webhook.encoding = Encoding::multipart;
-    CHECK(build_request(webhook, a_delivery(), {}).body.find(R"({"which":"1"})") !=
-          std::string::npos);
-}
-
-TEST_CASE("a shared key signs as the older systems expect", "[retry][webhook]") {
-    auto webhook = a_webhook();
-    webhook.shared_key = SharedKey{"key-1", "shared secret"};
-    const auto request = build_request(webhook, a_delivery(), core::Timestamp{5'000ms});
-    CHECK(has(request, "Authorization: Signature keyId=\"key-1\""));
-    CHECK(has(request, "Digest: SHA-256="));
-    CHECK(has(request, "Date: Thu, 01 Jan 1970 00:00:05 GMT"));
-}
-
 TEST_CASE("a request carries the text of the event, signed as it is", "[retry][webhook]") {
     auto delivery = a_delivery();
     delivery.event =
@@ -196,6 +175,8 @@ TEST_CASE("a request carries the text of the event, signed as it is", "[retry][w
     CHECK(request.body == with_more);
     CHECK(has(request, "webhook-signature: " +
                            webhook_signature(webhook.secrets, "dlv_1", 5s, request.body)));
+    webhook.encoding = Encoding::multipart;
+    CHECK(build_request(webhook, delivery, {}).body.find(R"({"which":"1"})") != std::string::npos);
 }
 
 TEST_CASE("in binary mode attributes are headers and the data are the body", "[retry][webhook]") {
@@ -282,7 +263,7 @@ TEST_CASE("a shared key signs the Host and the target that are sent", "[retry][w
             http_signature(*webhook.shared_key,
                            {.method = "POST", .target = target, .host = host, .body = request.body},
                            core::Timestamp{5'000ms});
-        CHECK(has(request, headers.back()));
+        for (const auto& header : headers) CHECK(has(request, header));
     };
     sign("https://example.org:443/hook?x=1", "example.org", "/hook?x=1");
     sign("http://example.org:80/", "example.org", "/");

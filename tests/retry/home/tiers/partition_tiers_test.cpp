@@ -2,10 +2,6 @@
 
 #include "retry/home/tiers/tiers_world.hpp"
 
-#include <map>
-#include <random>
-#include <set>
-
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
@@ -564,59 +560,4 @@ TEST_CASE("a clean stop leaves nothing to repeat", "[retry][crash]") {
     TiersOwner next{world, 2};
     world.run_for(1s);
     CHECK(next.seen.empty());
-}
-
-TEST_CASE("over many crashes nothing is lost, early, or out of its tier's order",
-          "[retry][crash][random]") {
-    const auto seed = GENERATE(range(0u, 20u));
-    CAPTURE(seed);
-    std::mt19937 random{seed};
-    TiersWorld world{{0s, 2s, 7s}, seed};
-    std::map<std::string, int> delivered;
-    std::set<std::string> given;
-    std::size_t in_flight_at_crashes = 0;
-    std::size_t attempts = 0;
-    int next_id = 0;
-    for (core::Epoch epoch = 1; epoch <= 8; ++epoch) {
-        TiersOwner owner{world, epoch};
-        owner.answer = [&](const retry::Due& due) {
-            CHECK(world.clock.wall() >= due.due);
-            ++attempts;
-            const auto takes = std::chrono::milliseconds{random() % 50};
-            const bool well = random() % 3 == 0;
-            world.executor.post_after(takes, [&, due, well, of = epoch] {
-                if (of != epoch) return;
-                if (well) ++delivered[due.delivery.id];
-                well ? owner.succeed(due) : owner.fail(due);
-            });
-        };
-        for (int i = 0; i < 10; ++i) {
-            given.insert(std::to_string(next_id));
-            world.put(std::to_string(next_id++));
-            if (random() % 4 == 0) world.log->lose_next_answers(1);
-            world.run_for(std::chrono::milliseconds{random() % 400});
-        }
-        in_flight_at_crashes += owner.tiers.in_window();
-        world.executor.forget_all();  // SIGKILL: neither reports nor timers come
-    }
-    TiersOwner last{world, 99};
-    last.answer = [&](const retry::Due& due) {
-        ++delivered[due.delivery.id];
-        last.succeed(due);
-    };
-    world.run_for(60s);
-    for (const auto& dead : world.standing(Topic::kRetryDead)) {
-        ++delivered[dead.substr(0, dead.find('/'))];
-    }
-    // The last put may have been on its way when the last owner was killed: then nobody has it.
-    std::set<std::string> written;
-    for (const auto& one : world.standing(Topic::retry(0))) {
-        written.insert(one.substr(0, one.find('/')));
-    }
-    CHECK(written.size() + 1 >= given.size());
-    for (const auto& id : written) {
-        CAPTURE(id);
-        CHECK(delivered[id] >= 1);
-    }
-    CHECK(attempts <= 3 * given.size() + in_flight_at_crashes + 8 * 20);
 }
