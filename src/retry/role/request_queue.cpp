@@ -50,25 +50,6 @@ struct RequestQueue::State : std::enable_shared_from_this<RequestQueue::State> {
     }
     void wake();
     void turn();
-    void replied(const Held& one);
-    void left(const Held& one);
-};
-
-struct RequestQueue::Held final : Place {
-    Held(std::shared_ptr<State> s, std::string o, std::size_t b)
-        : state(std::move(s)), owner(std::move(o)), bytes(b) {}
-    ~Held() override { state->left(*this); }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    void replies(std::size_t of_bytes) override {
-        reply_bytes = of_bytes;
-        state->replied(*this);
-        bytes = 0;
-    }
-    const std::shared_ptr<State> state;
-    const std::string owner;
-    std::size_t bytes = 0;  ///< of the request, while it is not answered
-    std::size_t reply_bytes = 0;
 };
 
 /// Under the mutex.
@@ -90,7 +71,7 @@ void RequestQueue::State::turn() {
         of = budget.next(replies);
         if (!of) return;  // a request comes, or a reply is written
         next = budget.take(*of, core::Duration::zero());
-        place = std::make_shared<Held>(shared_from_this(), of->name, next.bytes);
+        place = std::make_shared<Place>(shared_from_this(), of->name, next.bytes);
         wake();
     }
     const auto began = clock.mono();
@@ -100,18 +81,19 @@ void RequestQueue::State::turn() {
     of->credit -= kCostOfRequest + took;  // it is there: `place` counts for it
 }
 
-void RequestQueue::State::replied(const Held& one) {
-    const std::scoped_lock lock{mutex};
-    budget.give_back(one.owner, bytes, one.bytes);
-    budget.hold(one.owner, replies, one.reply_bytes);
+void RequestQueue::Place::replies(std::size_t bytes) {
+    const std::scoped_lock lock{state_->mutex};
+    state_->budget.give_back(owner_, State::bytes, std::exchange(bytes_, 0));
+    state_->budget.hold(owner_, State::replies, bytes);
+    reply_bytes_ = bytes;
 }
 
-void RequestQueue::State::left(const Held& one) {
-    const std::scoped_lock lock{mutex};
-    budget.give_back(one.owner, requests, 1);
-    budget.give_back(one.owner, bytes, one.bytes);
-    budget.give_back(one.owner, replies, one.reply_bytes);
-    if (one.reply_bytes > 0) wake();
+RequestQueue::Place::~Place() {
+    const std::scoped_lock lock{state_->mutex};
+    state_->budget.give_back(owner_, State::requests, 1);
+    state_->budget.give_back(owner_, State::bytes, bytes_);
+    state_->budget.give_back(owner_, State::replies, reply_bytes_);
+    if (reply_bytes_ > 0) state_->wake();
 }
 
 RequestQueue::RequestQueue(core::Executor& to, const core::Clock& clock, Limits limits)

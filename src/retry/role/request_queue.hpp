@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace beckon::retry {
 
@@ -23,6 +24,8 @@ namespace beckon::retry {
 ///
 /// Any thread. The executor and the clock outlive it and its places.
 class RequestQueue {
+    struct State;
+
 public:
     static constexpr std::size_t kBytesMax = std::size_t{32} << 20;
     static constexpr std::size_t kReplyBytesMax = std::size_t{64} << 20;
@@ -36,9 +39,19 @@ public:
     /// A request that is under way, until the last copy is gone. Any thread.
     class Place {
     public:
-        virtual ~Place() = default;
+        Place(std::shared_ptr<State> state, std::string owner, std::size_t bytes)
+            : state_(std::move(state)), owner_(std::move(owner)), bytes_(bytes) {}
+        ~Place();
+        Place(const Place&) = delete;
+        Place& operator=(const Place&) = delete;
         /// Its reply holds so much memory from now on. Once.
-        virtual void replies(std::size_t bytes) = 0;
+        void replies(std::size_t bytes);
+
+    private:
+        const std::shared_ptr<State> state_;
+        const std::string owner_;
+        std::size_t bytes_;  ///< of the request, while it is not answered
+        std::size_t reply_bytes_ = 0;
     };
     using PlacePtr = std::shared_ptr<Place>;
     /// On the executor's thread.
@@ -55,8 +68,6 @@ public:
     [[nodiscard]] bool put(const std::string& owner, std::size_t bytes, Work work);
 
 private:
-    struct State;
-    struct Held;
     std::shared_ptr<State> state_;
 };
 
