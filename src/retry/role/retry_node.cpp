@@ -43,44 +43,6 @@ core::Result<void> check_written(const log::TopicPartition& where, const core::R
     return webhook ? readable(decode_webhook(record, box)) : core::Result<void>{};
 }
 
-/// A record that was read, with memory of its own, so that it can go to another thread.
-class OwnedRecord {
-public:
-    explicit OwnedRecord(const core::RecordView& view)
-        : offset_(view.offset), time_(view.time), key_(view.key) {
-        if (view.value) value_.emplace(*view.value);
-        for (const auto& [name, value] : view.headers) {
-            headers_.push_back({std::string{name}, std::string{value}});
-        }
-    }
-
-    /// Calls `f` with a view of it.
-    template <class F>
-    void visit(F f) const {
-        std::vector<core::HeaderView> headers;
-        headers.reserve(headers_.size());
-        for (const auto& [name, value] : headers_) headers.push_back({name, value});
-        core::RecordView view;
-        view.offset = offset_;
-        view.time = time_;
-        view.key = key_;
-        if (value_) view.value = *value_;
-        view.headers = headers;
-        f(view);
-    }
-
-private:
-    struct Header {
-        std::string name;
-        std::string value;
-    };
-    core::Offset offset_;
-    core::Timestamp time_;
-    std::string key_;
-    std::optional<std::string> value_;
-    std::vector<Header> headers_;
-};
-
 }  // namespace
 
 RetryNode::RetryNode(Options options, Context context)
@@ -183,11 +145,19 @@ bool RetryNode::serves(core::Partition partition) const {
     return found != homes_.end() && found->second.serving;
 }
 
-/// To all copies, in one order.
+/// To all copies, in one order; without the headers, which a directory does not read.
 void RetryNode::pass_on(core::Partition partition, const core::RecordView& record) {
-    const auto copy = std::make_shared<const OwnedRecord>(record);
-    each_shard([partition, copy](auto& one) {
-        copy->visit([&](const auto& read) { one.apply(partition, read); });
+    const auto copy_of = [](std::string_view text) {
+        return std::make_shared<const std::string>(text);
+    };
+    each_shard([partition, offset = record.offset, time = record.time, key = copy_of(record.key),
+                value = record.value ? copy_of(*record.value) : nullptr](auto& one) {
+        core::RecordView read;
+        read.offset = offset;
+        read.time = time;
+        read.key = *key;
+        if (value) read.value = *value;
+        one.apply(partition, read);
     });
     const auto id = record.key.substr(0, record.key.find('/'));
     if (known_.webhooks().without_webhook().contains(id)) remove_left(partition);
