@@ -26,15 +26,15 @@ WorkJournal::WorkJournal(const std::filesystem::path& file)
     for (std::size_t i = 0; i < kThreadsMax; ++i) {
         slots_.push_back(std::unique_ptr<Slot>{new Slot{*this, i}});
     }
-    std::vector<Entry> all(kThreadsMax + kSuspectsMax);
-    const auto bytes = all.size() * sizeof(Entry);
+    std::vector<Piece> all(kThreadsMax + kSuspectsMax);
+    const auto bytes = all.size() * sizeof(Piece);
     // A shorter file, as a new one is, ends in entries of none.
     const bool read = file_ >= 0 && ::pread(file_, all.data(), bytes, 0) >= 0;
     suspects_.assign(all.begin() + kThreadsMax, all.end());
-    std::erase_if(suspects_, [](const Entry& one) { return one.is_none(); });
+    std::erase_if(suspects_, [](const Piece& one) { return one.is_none(); });
     all.resize(kThreadsMax);
     count_ends(all);
-    all.assign(kThreadsMax, Entry{});
+    all.assign(kThreadsMax, Piece{});
     all.insert(all.end(), suspects_.begin(), suspects_.end());
     all.resize(kThreadsMax + kSuspectsMax);
     if (read && write(all.data(), bytes, 0)) return;
@@ -49,7 +49,7 @@ WorkJournal::~WorkJournal() {
     if (file_ >= 0) ::close(file_);
 }
 
-bool WorkJournal::Entry::is_none() const {
+bool WorkJournal::Piece::is_none() const {
     const std::string_view id{name.data(), ::strnlen(name.data(), name.size())};
     const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
     return id.empty() || id.size() == name.size() || ends < 0 || tier < kTierOfEvents ||
@@ -57,11 +57,11 @@ bool WorkJournal::Entry::is_none() const {
 }
 
 /// Of what threads were working on.
-void WorkJournal::count_ends(const std::vector<Entry>& left) {
+void WorkJournal::count_ends(const std::vector<Piece>& left) {
     for (auto entry : left) {
         if (entry.is_none()) continue;
         const auto before = std::find_if(suspects_.begin(), suspects_.end(),
-                                         [&](const Entry& one) { return one.is(entry); });
+                                         [&](const Piece& one) { return one.is(entry); });
         entry.ends = 1;
         if (before != suspects_.end()) {
             entry.ends += std::min(before->ends, kEndsMax);
@@ -84,45 +84,36 @@ bool WorkJournal::write(const void* bytes, std::size_t size, std::size_t at) {
 }
 
 WorkJournal::Piece WorkJournal::Piece::of(const Due& due) {
-    return {.name = due.delivery.id,
-            .tier = due.ticket.tier,
-            .partition = due.ticket.partition,
-            .offset = due.ticket.offset};
+    Piece piece{
+        .tier = due.ticket.tier, .partition = due.ticket.partition, .offset = due.ticket.offset};
+    due.delivery.id.copy(piece.name.data(), piece.name.size() - 1);
+    return piece;
 }
 
 WorkJournal::Piece WorkJournal::Piece::of_event(core::Partition partition, core::Offset offset,
                                                 core::Timestamp at) {
-    return {.name = "event-" + std::to_string(at.time_since_epoch().count()),
-            .tier = kTierOfEvents,
-            .partition = partition,
-            .offset = offset};
-}
-
-WorkJournal::Entry WorkJournal::entry_of(const Piece& piece) {
-    Entry entry{.tier = piece.tier, .partition = piece.partition, .offset = piece.offset};
-    piece.name.copy(entry.name.data(), entry.name.size() - 1);
-    return entry;
+    Piece piece{.tier = kTierOfEvents, .partition = partition, .offset = offset};
+    const auto name = "event-" + std::to_string(at.time_since_epoch().count());
+    name.copy(piece.name.data(), piece.name.size() - 1);
+    return piece;
 }
 
 /// An entry that cannot be written, on a full disk for example, accuses nothing.
 void WorkJournal::Slot::begin(const Piece& piece) {
     if (depth_++ > 0 || journal_.file_ < 0) return;
-    const auto entry = entry_of(piece);
-    journal_.write(&entry, sizeof entry, number_ * sizeof entry);
+    journal_.write(&piece, sizeof piece, number_ * sizeof piece);
 }
 
 void WorkJournal::Slot::end() {
     if (--depth_ > 0 || journal_.file_ < 0) return;
     const char none = '\0';
-    journal_.write(&none, sizeof none, number_ * sizeof(Entry));
+    journal_.write(&none, sizeof none, number_ * sizeof(Piece));
 }
 
 bool WorkJournal::Slot::has_ended_processes(const Piece& piece) const {
     const auto& suspects = journal_.suspects_;
-    if (suspects.empty()) return false;
-    const auto entry = entry_of(piece);
     return std::any_of(suspects.begin(), suspects.end(),
-                       [&](const Entry& one) { return one.ends >= kEndsMax && one.is(entry); });
+                       [&](const Piece& one) { return one.ends >= kEndsMax && one.is(piece); });
 }
 
 }  // namespace beckon::retry

@@ -24,22 +24,6 @@ namespace beckon::retry {
 /// A file that cannot be opened or written is reported once, and nothing is known then. All slots
 /// are made at the start; the journal outlives who uses them.
 class WorkJournal {
-    /// A piece of work where it stands in the log: the same until its outcome is written.
-    struct Entry {
-        std::array<char, 44> name{};  ///< empty: there is none
-        std::int32_t ends = 0;        ///< processes that ended while they worked on it
-        std::int32_t tier = 0;
-        std::int32_t partition = 0;
-        std::int64_t offset = 0;
-        /// None, or of a file that is not ours.
-        bool is_none() const;
-        bool is(const Entry& other) const {
-            return name == other.name && tier == other.tier && partition == other.partition &&
-                   offset == other.offset;
-        }
-    };
-    static_assert(sizeof(Entry) == 64);
-
 public:
     /// The threads of homes (retry.threads).
     static constexpr std::size_t kThreadsMax = 64;
@@ -47,17 +31,26 @@ public:
     static constexpr std::size_t kSuspectsMax = 256;
     static constexpr int kEndsMax = 2;
 
-    /// Work on a record of the log.
+    /// A piece of work where it stands in the log: the same until its outcome is written. As it
+    /// stands in the file.
     struct Piece {
-        std::string name;
-        int tier = 0;
-        core::Partition partition = 0;
-        core::Offset offset = 0;
+        std::array<char, 44> name{};  ///< empty: there is none
+        std::int32_t ends = 0;        ///< processes that ended while they worked on it
+        std::int32_t tier = 0;
+        std::int32_t partition = 0;
+        std::int64_t offset = 0;
 
         static Piece of(const Due& due);
         /// `at`: when the event was appended, which tells it from those of a topic made anew.
         static Piece of_event(core::Partition partition, core::Offset offset, core::Timestamp at);
+        /// None, or of a file that is not ours.
+        bool is_none() const;
+        bool is(const Piece& other) const {
+            return name == other.name && tier == other.tier && partition == other.partition &&
+                   offset == other.offset;
+        }
     };
+    static_assert(sizeof(Piece) == 64);
 
     /// Of one thread.
     class Slot {
@@ -103,12 +96,11 @@ public:
     Slot& slot(std::size_t thread) { return *slots_.at(thread); }
 
 private:
-    static Entry entry_of(const Piece& piece);
-    void count_ends(const std::vector<Entry>& left);
+    void count_ends(const std::vector<Piece>& left);
     bool write(const void* bytes, std::size_t size, std::size_t at);
 
     int file_ = -1;
-    std::vector<Entry> suspects_;  ///< constant after construction
+    std::vector<Piece> suspects_;  ///< constant after construction
     std::vector<std::unique_ptr<Slot>> slots_;
 };
 
