@@ -3,7 +3,7 @@
 // a reason that can stand in a log line.
 #include "fuzz/require.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
-#include "retry/attempt/bridge_verdict.hpp"
+#include "retry/attempt/bridge/bridge_verdict.hpp"
 
 #include <algorithm>
 #include <chrono>

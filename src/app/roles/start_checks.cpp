@@ -9,7 +9,7 @@
 #include "log/kafka/kafka_log.hpp"
 #include "net/listener.hpp"
 #include "net/tls.hpp"
-#include "retry/attempt/credentials.hpp"
+#include "retry/attempt/bridge/credentials.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,7 +4,7 @@
 #include "core/clock.hpp"
 #include "core/lifetime.hpp"
 #include "core/milestone.hpp"
-#include "retry/attempt/bridge_app.hpp"
+#include "retry/attempt/bridge/bridge_app.hpp"
 #include "retry/home/attempt_queue.hpp"
 #include "retry/home/breaker.hpp"
 #include "retry/home/tiers/due.hpp"

@@ -1,8 +1,8 @@
 #include "retry/role/bridge_parts.hpp"
 
 #include "core/logger.hpp"
-#include "retry/attempt/apns_app.hpp"
-#include "retry/attempt/fcm_app.hpp"
+#include "retry/attempt/bridge/apns_app.hpp"
+#include "retry/attempt/bridge/fcm_app.hpp"
 
 #include <set>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/attempt/credentials.hpp"
+#include "retry/attempt/bridge/credentials.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/home/bridges.hpp"
 #include "retry/role/role.hpp"

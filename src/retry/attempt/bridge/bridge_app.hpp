@@ -2,7 +2,7 @@
 
 #include "bridge/message.hpp"
 #include "core/clock.hpp"
-#include "retry/attempt/bridge_verdict.hpp"
+#include "retry/attempt/bridge/bridge_verdict.hpp"
 #include "retry/attempt/http_request.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "retry/attempt/signing_key.hpp"
+#include "retry/attempt/bridge/signing_key.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "retry/attempt/apns_app.hpp"
+#include "retry/attempt/bridge/apns_app.hpp"
 
 #include "bridge/payload.hpp"
 #include "core/ascii.hpp"

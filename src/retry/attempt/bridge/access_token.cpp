@@ -1,9 +1,9 @@
-#include "retry/attempt/access_token.hpp"
+#include "retry/attempt/bridge/access_token.hpp"
 
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
-#include "retry/attempt/bridge_app.hpp"
+#include "retry/attempt/bridge/bridge_app.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "retry/attempt/credentials.hpp"
+#include "retry/attempt/bridge/credentials.hpp"
 
 #include <chrono>
 #include <string>

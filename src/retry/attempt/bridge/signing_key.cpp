@@ -1,4 +1,4 @@
-#include "retry/attempt/signing_key.hpp"
+#include "retry/attempt/bridge/signing_key.hpp"
 
 #include "core/assert.hpp"
 #include "core/base64url.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "retry/attempt/access_token.hpp"
-#include "retry/attempt/bridge_app.hpp"
+#include "retry/attempt/bridge/access_token.hpp"
+#include "retry/attempt/bridge/bridge_app.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "retry/attempt/bridge_verdict.hpp"
+#include "retry/attempt/bridge/bridge_verdict.hpp"
 
 #include "core/ascii.hpp"
 #include "core/json_member.hpp"

@@ -1,4 +1,4 @@
-#include "retry/attempt/fcm_app.hpp"
+#include "retry/attempt/bridge/fcm_app.hpp"
 
 #include "bridge/payload.hpp"
 

@@ -3,8 +3,8 @@
 #include "core/clock.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
-#include "retry/attempt/bridge_verdict.hpp"
-#include "retry/attempt/credentials.hpp"
+#include "retry/attempt/bridge/bridge_verdict.hpp"
+#include "retry/attempt/bridge/credentials.hpp"
 #include "retry/attempt/http_request.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "retry/attempt/provider_token.hpp"
+#include "retry/attempt/bridge/provider_token.hpp"
 
 #include "core/json_text.hpp"
 

@@ -1,4 +1,4 @@
-#include "retry/attempt/credentials.hpp"
+#include "retry/attempt/bridge/credentials.hpp"
 
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/attempt/credentials.hpp"
+#include "retry/attempt/bridge/credentials.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/lifetime.hpp"
-#include "retry/attempt/bridge_app.hpp"
-#include "retry/attempt/provider_token.hpp"
+#include "retry/attempt/bridge/bridge_app.hpp"
+#include "retry/attempt/bridge/provider_token.hpp"
 
 #include <string>
 
