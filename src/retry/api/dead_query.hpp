@@ -2,7 +2,7 @@
 
 #include "core/result.hpp"
 #include "records/dead_letter.hpp"
-#include "retry/home/dead_index.hpp"
+#include "retry/home/dead/dead_index.hpp"
 #include "retry/webhook/webhook.hpp"
 
 #include <cstddef>

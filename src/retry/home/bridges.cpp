@@ -6,7 +6,7 @@
 #include "log/until.hpp"
 #include "records/client_gone.hpp"
 #include "records/expiry.hpp"
-#include "retry/home/requeues.hpp"
+#include "retry/home/queue/requeues.hpp"
 
 #include <algorithm>
 #include <functional>

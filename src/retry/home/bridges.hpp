@@ -5,8 +5,8 @@
 #include "core/lifetime.hpp"
 #include "core/milestone.hpp"
 #include "retry/attempt/bridge/bridge_app.hpp"
-#include "retry/home/attempt_queue.hpp"
-#include "retry/home/breaker.hpp"
+#include "retry/home/queue/attempt_queue.hpp"
+#include "retry/home/queue/breaker.hpp"
 #include "retry/home/tiers/due.hpp"
 #include "retry/home/tiers/home_context.hpp"
 

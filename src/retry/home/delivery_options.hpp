@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
-#include "retry/home/scheduler.hpp"
+#include "retry/home/queue/scheduler.hpp"
 #include "retry/home/tiers/tier_table.hpp"
 
 #include <chrono>

@@ -8,14 +8,14 @@
 #include "log/event_log.hpp"
 #include "retry/event/event_cache.hpp"
 #include "retry/event/event_reader.hpp"
-#include "retry/home/attempt_queue.hpp"
 #include "retry/home/bridges.hpp"
 #include "retry/home/dispatcher.hpp"
-#include "retry/home/fan_out_turns.hpp"
+#include "retry/home/fan_out/fan_out_turns.hpp"
+#include "retry/home/fan_out/webhook_progress.hpp"
 #include "retry/home/partition_home.hpp"
+#include "retry/home/queue/attempt_queue.hpp"
 #include "retry/home/tiers/home_context.hpp"
 #include "retry/home/tiers/tier_state.hpp"
-#include "retry/home/webhook_progress.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <functional>

@@ -5,13 +5,13 @@
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/attempt/http_request.hpp"
 #include "retry/event/event_reader.hpp"
-#include "retry/home/attempt_queue.hpp"
-#include "retry/home/breaker.hpp"
-#include "retry/home/delivery_line.hpp"
+#include "retry/home/fan_out/webhook_progress.hpp"
+#include "retry/home/queue/attempt_queue.hpp"
+#include "retry/home/queue/breaker.hpp"
+#include "retry/home/queue/delivery_line.hpp"
+#include "retry/home/queue/requeues.hpp"
 #include "retry/home/recent_attempts.hpp"
-#include "retry/home/requeues.hpp"
 #include "retry/home/tiers/due.hpp"
-#include "retry/home/webhook_progress.hpp"
 #include "retry/webhook/directory.hpp"
 
 #include <cstdint>

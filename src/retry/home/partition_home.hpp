@@ -8,7 +8,7 @@
 #include "fold/restored.hpp"
 #include "fold/topic_state.hpp"
 #include "retry/home/delivery_options.hpp"
-#include "retry/home/event_fan_out.hpp"
+#include "retry/home/fan_out/event_fan_out.hpp"
 #include "retry/home/tiers/home_context.hpp"
 #include "retry/home/tiers/partition_tiers.hpp"
 

@@ -8,7 +8,7 @@
 #include "fold/restored.hpp"
 #include "fold/topic_state.hpp"
 #include "log/event_log.hpp"
-#include "retry/home/dead_index.hpp"
+#include "retry/home/dead/dead_index.hpp"
 #include "retry/role/waiting_events.hpp"
 #include "retry/webhook/directory.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/home/attempt_queue.hpp"
+#include "retry/home/queue/attempt_queue.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/temp_dir.hpp"

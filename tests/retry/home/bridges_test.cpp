@@ -2,7 +2,7 @@
 
 #include "records/client_gone.hpp"
 #include "retry/home/attempts_world.hpp"
-#include "retry/home/breaker.hpp"
+#include "retry/home/queue/breaker.hpp"
 #include "support/record_view.hpp"
 
 #include <deque>

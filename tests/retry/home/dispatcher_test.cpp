@@ -3,8 +3,8 @@
 #include "core/logger.hpp"
 #include "retry/event/event.hpp"
 #include "retry/home/attempts_world.hpp"
-#include "retry/home/delivery_line.hpp"
-#include "retry/home/requeues.hpp"
+#include "retry/home/queue/delivery_line.hpp"
+#include "retry/home/queue/requeues.hpp"
 #include "support/captured_output.hpp"
 #include "support/record_view.hpp"
 

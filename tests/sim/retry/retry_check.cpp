@@ -1,6 +1,6 @@
 #include "core/partition.hpp"
-#include "retry/home/requeues.hpp"
-#include "retry/home/scheduler.hpp"
+#include "retry/home/queue/requeues.hpp"
+#include "retry/home/queue/scheduler.hpp"
 #include "sim/retry/retry_world.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "retry/home/scheduler.hpp"
+#include "retry/home/queue/scheduler.hpp"
 
 #include "core/assert.hpp"
 #include "retry/owner_budget.hpp"

@@ -1,4 +1,4 @@
-#include "retry/home/fan_out_turns.hpp"
+#include "retry/home/fan_out/fan_out_turns.hpp"
 
 #include "support/manual_clock.hpp"
 #include "support/test_executor.hpp"

@@ -1,9 +1,9 @@
-#include "retry/home/event_fan_out.hpp"
+#include "retry/home/fan_out/event_fan_out.hpp"
 
 #include "records/delivery.hpp"
 #include "retry/event/event.hpp"
 #include "retry/home/attempts_world.hpp"
-#include "retry/home/step_quota.hpp"
+#include "retry/home/fan_out/step_quota.hpp"
 #include "retry/role/waiting_events.hpp"
 #include "support/record_view.hpp"
 

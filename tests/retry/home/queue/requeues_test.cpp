@@ -1,4 +1,4 @@
-#include "retry/home/requeues.hpp"
+#include "retry/home/queue/requeues.hpp"
 
 #include <map>
 

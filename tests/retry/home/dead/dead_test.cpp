@@ -1,5 +1,5 @@
 #include "records/dead_letter.hpp"
-#include "retry/home/dead_index.hpp"
+#include "retry/home/dead/dead_index.hpp"
 #include "support/record_view.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "retry/home/breaker.hpp"
+#include "retry/home/queue/breaker.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "retry/home/webhook_progress.hpp"
+#include "retry/home/fan_out/webhook_progress.hpp"
 
 #include <algorithm>
 #include <cstddef>

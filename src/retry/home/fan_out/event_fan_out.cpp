@@ -1,4 +1,4 @@
-#include "retry/home/event_fan_out.hpp"
+#include "retry/home/fan_out/event_fan_out.hpp"
 
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
@@ -7,7 +7,7 @@
 #include "records/events.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/filter/json_tree.hpp"
-#include "retry/home/step_quota.hpp"
+#include "retry/home/fan_out/step_quota.hpp"
 #include "retry/home/tiers/done_tracker.hpp"
 #include "retry/home/tiers/recent_deliveries.hpp"
 #include "retry/later_turn.hpp"

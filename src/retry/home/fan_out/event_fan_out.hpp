@@ -4,9 +4,9 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "retry/event/event_cache.hpp"
-#include "retry/home/fan_out_turns.hpp"
+#include "retry/home/fan_out/fan_out_turns.hpp"
+#include "retry/home/fan_out/webhook_progress.hpp"
 #include "retry/home/tiers/home_context.hpp"
-#include "retry/home/webhook_progress.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhooks_changed.hpp"
 

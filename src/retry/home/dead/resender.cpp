@@ -1,4 +1,4 @@
-#include "retry/home/resender.hpp"
+#include "retry/home/dead/resender.hpp"
 
 #include "core/logger.hpp"
 

@@ -1,4 +1,4 @@
-#include "retry/home/dead_index.hpp"
+#include "retry/home/dead/dead_index.hpp"
 
 #include "core/decimal.hpp"
 #include "core/json_parts.hpp"

@@ -1,4 +1,4 @@
-#include "retry/home/attempt_queue.hpp"
+#include "retry/home/queue/attempt_queue.hpp"
 
 #include "core/logger.hpp"
 

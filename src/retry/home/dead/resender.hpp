@@ -7,7 +7,7 @@
 #include "log/range_scan.hpp"
 #include "records/dead_letter.hpp"
 #include "retry/event/event_reader.hpp"
-#include "retry/home/dead_index.hpp"
+#include "retry/home/dead/dead_index.hpp"
 
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-#include "retry/home/delivery_line.hpp"
+#include "retry/home/queue/delivery_line.hpp"
 
 #include <memory>
 #include <string>

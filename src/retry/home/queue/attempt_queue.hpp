@@ -5,7 +5,7 @@
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "retry/home/delivery_options.hpp"
-#include "retry/home/scheduler.hpp"
+#include "retry/home/queue/scheduler.hpp"
 #include "retry/home/tiers/due.hpp"
 #include "retry/home/tiers/home_context.hpp"
 #include "retry/later_turn.hpp"

@@ -1,4 +1,4 @@
-#include "retry/home/scheduler.hpp"
+#include "retry/home/queue/scheduler.hpp"
 
 #include <algorithm>
 #include <functional>

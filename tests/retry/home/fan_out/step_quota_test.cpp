@@ -1,4 +1,4 @@
-#include "retry/home/step_quota.hpp"
+#include "retry/home/fan_out/step_quota.hpp"
 
 #include <algorithm>
 #include <string>
