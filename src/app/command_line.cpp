@@ -2,6 +2,7 @@
 
 #include "app/process/version.hpp"
 #include "core/authority.hpp"
+#include "core/enum_names.hpp"
 #include "core/json_parts.hpp"
 #include "core/logger.hpp"
 
@@ -156,9 +157,7 @@ void report_extras(const CLI::App& command, std::vector<ConfigFault>& faults) {
     for (const auto& extra : command.remaining()) {
         if (!extra.starts_with("-")) continue;
         const auto name = extra.substr(0, extra.find('='));
-        const auto near = nearest(name, known);
-        faults.push_back(
-            {name, "unknown option" + (near ? "; did you mean '" + *near + "'?" : "")});
+        faults.push_back({name, "unknown option" + did_you_mean(name, known)});
     }
     for (const auto& extra : command.remaining()) {
         if (extra.starts_with("-") || !faults.empty()) continue;
@@ -186,13 +185,10 @@ void warn_without_effect(const Sources& sources, Reader reader, const std::strin
 }
 
 void start_logging(const Config& config) {
-    const auto level = config.log_level == "debug"   ? core::LogLevel::debug
-                       : config.log_level == "warn"  ? core::LogLevel::warn
-                       : config.log_level == "error" ? core::LogLevel::error
-                                                     : core::LogLevel::info;
+    const auto level = core::value_named<core::LogLevel>(config.log_level);
     const bool text = config.log_format == "text" ||
                       (config.log_format == "auto" && ::isatty(STDERR_FILENO) == 1);
-    core::configure_logging(level, text ? core::LogFormat::text : core::LogFormat::json);
+    core::configure_logging(level.value(), text ? core::LogFormat::text : core::LogFormat::json);
 }
 
 int report(const std::vector<ConfigFault>& faults, const std::string& path) {
@@ -238,10 +234,9 @@ std::optional<std::string> unknown_command(const CLI::App& app,
         const auto found = std::ranges::find(names, word);
         if (found == names.end()) {
             const auto path = path_of(*at);
-            const auto near = nearest(word, names);
             return "unknown command '" + (path.empty() ? "" : path + " ") + word + "'" +
-                   (near ? "; did you mean '" + *near + "'?" : "") + "\n`beckon " + path +
-                   (path.empty() ? "" : " ") + "--help` lists the commands";
+                   did_you_mean(word, names) + "\n`beckon " + path + (path.empty() ? "" : " ") +
+                   "--help` lists the commands";
         }
         at = at->get_subcommand(word);
     }

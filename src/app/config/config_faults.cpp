@@ -85,24 +85,17 @@ void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigF
 
 /// Checks options that depend on each other.
 void check_together(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
-    const auto pair = [&faults](const char* role, const auto& certificate, const auto& key,
-                                bool self_signed) {
-        const std::string name{role};
-        if (certificate.has_value() != key.has_value()) {
-            faults.push_back({name + ".tls_certificate, " + name + ".tls_key",
-                              "give both (PEM files) or neither"});
-        }
-        if (self_signed && certificate) {
-            faults.push_back({name + ".self_signed",
-                              "does not go with " + name + ".tls_certificate: choose one"});
-        }
-    };
-    pair("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key,
-         config.endpoint_self_signed);
-    if (config.retry.client_certificate.has_value() != config.retry.client_key.has_value()) {
+    const auto pair = [&faults](const std::string& name, const auto& certificate, const auto& key) {
+        if (certificate.has_value() == key.has_value()) return;
         faults.push_back(
-            {"retry.client_certificate, retry.client_key", "give both (PEM files) or neither"});
+            {name + "certificate, " + name + "key", "give both (PEM files) or neither"});
+    };
+    pair("endpoint.tls_", config.endpoint.tls_certificate, config.endpoint.tls_key);
+    if (config.endpoint_self_signed && config.endpoint.tls_certificate) {
+        faults.push_back(
+            {"endpoint.self_signed", "does not go with endpoint.tls_certificate: choose one"});
     }
+    pair("retry.client_", config.retry.client_certificate, config.retry.client_key);
     // A tool beside the console has its environment, and opens none.
     if (!config.console.token_file && !net::names_this_host(config.console.host) &&
         has_effect("console.host", reader)) {
@@ -124,8 +117,8 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
                           "must be given with this edge.link_host: other edges cannot reach " +
                               config.edge.link_host});
     }
-    pair("retry", config.retry.tls_certificate, config.retry.tls_key, false);
-    pair("edge", config.edge.tls_certificate, config.edge.tls_key, false);
+    pair("retry.tls_", config.retry.tls_certificate, config.retry.tls_key);
+    pair("edge.tls_", config.edge.tls_certificate, config.edge.tls_key);
 }
 
 }  // namespace

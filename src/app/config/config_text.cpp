@@ -1,6 +1,7 @@
 #include "app/config/config_text.hpp"
 
 #include "app/command_line.hpp"
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 
 #include <algorithm>
@@ -29,23 +30,13 @@ std::string quoted(std::string_view text) {
     return out + '"';
 }
 
-std::string toml_list(std::string_view items) {
-    std::string out{"["};
-    while (!items.empty()) {
-        const auto comma = std::min(items.find(','), items.size());
-        out += (out.size() > 1 ? ", " : "") + quoted(items.substr(0, comma));
-        items.remove_prefix(std::min(comma + 1, items.size()));
-    }
-    return out + "]";
-}
-
 std::string toml_value(const Setting& setting) {
     auto text = setting.get();
     switch (setting.kind) {
         case Setting::Kind::text: return quoted(setting.secret && !text.empty() ? kMask : text);
         case Setting::Kind::number:
         case Setting::Kind::boolean: return text;
-        case Setting::Kind::list: return toml_list(text);
+        case Setting::Kind::list: return "[" + core::joined(items_of(text), ", ", quoted) + "]";
     }
     return {};
 }

@@ -41,8 +41,7 @@ std::string unknown_name(const std::string& name, const std::vector<std::string>
     if (std::ranges::any_of(known, is_in_it)) {
         return "'" + name + "' is a table of options, [" + name + "], and has no value of its own";
     }
-    const auto near = nearest(name, known);
-    return "unknown option '" + name + "'" + (near ? "; did you mean '" + *near + "'?" : "");
+    return "unknown option '" + name + "'" + did_you_mean(name, known);
 }
 
 std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& config,

@@ -81,7 +81,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
-std::vector<std::string> split(std::string_view text) {
+}  // namespace
+
+std::vector<std::string> items_of(std::string_view text) {
     std::vector<std::string> out;
     while (!text.empty()) {
         const auto comma = text.find(',');
@@ -92,8 +94,6 @@ std::vector<std::string> split(std::string_view text) {
     }
     return out;
 }
-
-}  // namespace
 
 std::string flag_of(const Setting& setting) { return "--" + translated(setting.name, '-', false); }
 
@@ -141,43 +141,13 @@ Form<milliseconds> duration_form(milliseconds least, milliseconds most) {
             .text = duration_text};
 }
 
-Setting text_setting(std::string name, std::string& target, std::string help, std::string allowed) {
-    return setting_of(std::move(name), target, text_form(std::move(allowed)), std::move(help));
-}
-
 Form<std::string> text_form(std::string allowed) {
     return {.allowed = std::move(allowed),
             .parse = [](std::string_view text) { return core::Result<std::string>{text}; },
             .text = [](const std::string& value) { return value; }};
 }
 
-Setting path_setting(std::string name, std::filesystem::path& target, std::string help) {
-    auto form = text_form("a path");
-    form.parse = [](std::string_view text) -> core::Result<std::string> {
-        if (text.empty()) return fail(Fault::invalid, "must not be empty");
-        return std::string{text};
-    };
-    return setting_of(std::move(name), target, form, std::move(help));
-}
-
-Setting optional_path_setting(std::string name, std::optional<std::filesystem::path>& target,
-                              std::string help) {
-    return setting_of(std::move(name), target, text_form("a path"), std::move(help));
-}
-
-Setting bool_setting(std::string name, bool& target, std::string help) {
-    const Form<bool> form{.allowed = "true or false",
-                          .parse = [](std::string_view text) -> core::Result<bool> {
-                              if (text == "true" || text == "false") return text == "true";
-                              return fail(Fault::invalid, "neither true nor false");
-                          },
-                          .text = [](bool value) { return std::string{value ? "true" : "false"}; },
-                          .kind = Setting::Kind::boolean};
-    return setting_of(std::move(name), target, form, std::move(help));
-}
-
-Setting choice_setting(std::string name, std::string& target, std::vector<std::string> choices,
-                       std::string help) {
+Form<std::string> choice_form(std::vector<std::string> choices) {
     const auto allowed = core::joined(choices, " | ");
     auto form = text_form(allowed);
     form.parse = [choices = std::move(choices),
@@ -187,62 +157,82 @@ Setting choice_setting(std::string name, std::string& target, std::vector<std::s
         }
         return fail(Fault::invalid, "not one of " + allowed);
     };
-    return setting_of(std::move(name), target, form, std::move(help));
+    return form;
 }
 
-Setting list_setting(std::string name, std::vector<std::string>& target, std::string help) {
-    using List = std::vector<std::string>;
-    const Form<List> form{
-        .allowed = "a comma-separated list",
-        .parse = [](std::string_view text) { return core::Result<List>{split(text)}; },
-        .text = [](const List& items) { return core::joined(items, ","); },
-        .kind = Setting::Kind::list};
-    return setting_of(std::move(name), target, form, std::move(help));
+Form<std::size_t> bytes_form(std::size_t least) {
+    return {.allowed = "bytes, at least " + bytes_text(least) + ", e.g. 5630, 64KiB, 32MiB",
+            .parse = [least](std::string_view text) -> core::Result<std::size_t> {
+                auto value = parse_bytes(text);
+                if (!value || *value >= least) return value;
+                return fail(Fault::invalid, "below " + bytes_text(least));
+            },
+            .text = bytes_text};
 }
 
-Setting bytes_setting(std::string name, std::size_t& target, std::size_t least, std::string help) {
-    const Form<std::size_t> form{
-        .allowed = "bytes, at least " + bytes_text(least) + ", e.g. 5630, 64KiB, 32MiB",
-        .parse = [least](std::string_view text) -> core::Result<std::size_t> {
-            auto value = parse_bytes(text);
-            if (!value || *value >= least) return value;
-            return fail(Fault::invalid, "below " + bytes_text(least));
-        },
-        .text = bytes_text};
-    return setting_of(std::move(name), target, form, std::move(help));
+Form<std::string> form_of(const std::string& /*member*/) { return text_form("text"); }
+
+Form<std::string> form_of(const std::filesystem::path& /*member*/) {
+    auto form = text_form("a path");
+    form.parse = [](std::string_view text) -> core::Result<std::string> {
+        if (text.empty()) return fail(Fault::invalid, "must not be empty");
+        return std::string{text};
+    };
+    return form;
 }
 
-Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& target,
-                          std::string help) {
+Form<std::string> form_of(const std::optional<std::filesystem::path>& /*member*/) {
+    return text_form("a path");
+}
+
+Form<bool> form_of(const bool& /*member*/) {
+    return {.allowed = "true or false",
+            .parse = [](std::string_view text) -> core::Result<bool> {
+                if (text == "true" || text == "false") return text == "true";
+                return fail(Fault::invalid, "neither true nor false");
+            },
+            .text = [](bool value) { return std::string{value ? "true" : "false"}; },
+            .kind = Setting::Kind::boolean};
+}
+
+Form<std::vector<std::string>> form_of(const std::vector<std::string>& /*member*/) {
+    return {.allowed = "a comma-separated list",
+            .parse = [](std::string_view text) -> core::Result<std::vector<std::string>> {
+                return items_of(text);
+            },
+            .text = [](const auto& items) { return core::joined(items, ","); },
+            .kind = Setting::Kind::list};
+}
+
+Form<std::vector<std::chrono::seconds>> form_of(
+    const std::vector<std::chrono::seconds>& /*member*/) {
     using List = std::vector<std::chrono::seconds>;
-    const Form<List> form{
-        .allowed = "comma-separated rising durations, the first 0s, at most 32",
-        .parse = [](std::string_view text) -> core::Result<List> {
-            List values;
-            for (const auto& item : split(text)) {
-                const auto value = parse_duration(item);
-                if (!value) {
-                    return fail(Fault::invalid, "'" + item + "' is " + value.error().message);
+    return {.allowed = "comma-separated rising durations, the first 0s, at most 32",
+            .parse = [](std::string_view text) -> core::Result<List> {
+                List values;
+                for (const auto& item : items_of(text)) {
+                    const auto value = parse_duration(item);
+                    if (!value) {
+                        return fail(Fault::invalid, "'" + item + "' is " + value.error().message);
+                    }
+                    values.push_back(std::chrono::duration_cast<std::chrono::seconds>(*value));
                 }
-                values.push_back(std::chrono::duration_cast<std::chrono::seconds>(*value));
-            }
-            const bool rising =
-                std::ranges::adjacent_find(values, std::greater_equal<>{}) == values.end();
-            if (values.empty() || values.size() > 32 || values[0].count() != 0 || !rising) {
-                return fail(Fault::invalid, "must be rising, begin with 0s and be at most 32");
-            }
-            return values;
-        },
-        .text = [](const List& values) { return core::joined(values, ",", duration_text); },
-        .kind = Setting::Kind::list};
-    return setting_of(std::move(name), target, form, std::move(help));
+                const bool rising =
+                    std::ranges::adjacent_find(values, std::greater_equal<>{}) == values.end();
+                if (values.empty() || values.size() > 32 || values[0].count() != 0 || !rising) {
+                    return fail(Fault::invalid, "must be rising, begin with 0s and be at most 32");
+                }
+                return values;
+            },
+            .text = [](const List& values) { return core::joined(values, ",", duration_text); },
+            .kind = Setting::Kind::list};
 }
 
 Setting checked(Setting setting, std::function<std::string(const std::string&)> fault_of) {
     const bool is_list = setting.kind == Setting::Kind::list;
     setting.faults = [get = setting.get, is_list, fault_of = std::move(fault_of)] {
         std::vector<std::string> faults;
-        for (const auto& item : is_list ? split(get()) : std::vector{get()}) {
+        for (const auto& item : is_list ? items_of(get()) : std::vector{get()}) {
             if (auto fault = fault_of(item); !fault.empty()) faults.push_back(std::move(fault));
         }
         return faults;
@@ -250,9 +240,8 @@ Setting checked(Setting setting, std::function<std::string(const std::string&)> 
     return setting;
 }
 
-std::optional<std::string> nearest(std::string_view unknown,
-                                   const std::vector<std::string>& known) {
-    std::optional<std::string> best;
+std::string did_you_mean(std::string_view unknown, const std::vector<std::string>& known) {
+    std::string best;
     std::size_t least = std::max<std::size_t>(3, unknown.size() / 2);
     for (const auto& candidate : known) {
         const auto distance = edit_distance(unknown, candidate);
@@ -261,7 +250,7 @@ std::optional<std::string> nearest(std::string_view unknown,
             best = candidate;
         }
     }
-    return best;
+    return best.empty() ? best : "; did you mean '" + best + "'?";
 }
 
 namespace {
@@ -314,12 +303,12 @@ core::Result<std::string> normalized_origin(std::string_view text) {
     return url->origin();
 }
 
-Setting origin_setting(std::string name, std::string& target, std::string help) {
+Form<std::string> origin_form() {
     auto form = text_form("scheme://host[:port] without a path");
     form.parse = [](std::string_view text) {
         return text.empty() ? core::Result<std::string>{} : normalized_origin(text);
     };
-    return setting_of(std::move(name), target, form, std::move(help));
+    return form;
 }
 
 }  // namespace beckon::app

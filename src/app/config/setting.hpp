@@ -36,6 +36,9 @@ struct Setting {
     std::function<std::vector<std::string>()> faults = {};
 };
 
+/// The items of a comma-separated list, without blanks around them; empty ones are left out.
+std::vector<std::string> items_of(std::string_view list);
+
 /// `edge.ping_interval` → `--edge-ping-interval` and `BECKON_EDGE_PING_INTERVAL`.
 std::string flag_of(const Setting& setting);
 std::string variable_of(const Setting& setting);
@@ -54,16 +57,40 @@ struct Form {
     std::function<core::Result<T>(std::string_view)> parse;
     std::function<std::string(const T&)> text;
     Setting::Kind kind = Setting::Kind::text;
+    bool secret = false;  ///< as Setting::secret
+};
+
+struct Range {
+    std::int64_t least;
+    std::int64_t most;
 };
 Form<std::string> text_form(std::string allowed);
+Form<std::string> choice_form(std::vector<std::string> choices);
+/// Whole numbers.
+Form<std::int64_t> number_form(Range range);
+Form<std::chrono::milliseconds> duration_form(std::chrono::milliseconds least,
+                                              std::chrono::milliseconds most);
+Form<std::size_t> bytes_form(std::size_t least);
+/// An origin as `https://push.example.org`, kept as normalized_origin() has it; empty: none.
+Form<std::string> origin_form();
+
+/// The form of a member whose type says it all: any text, a path, which only an optional one may
+/// leave empty, true or false, a comma-separated list, and rising durations from 0s on.
+Form<std::string> form_of(const std::string& member);
+Form<std::string> form_of(const std::filesystem::path& member);
+Form<std::string> form_of(const std::optional<std::filesystem::path>& member);
+Form<bool> form_of(const bool& member);
+Form<std::vector<std::string>> form_of(const std::vector<std::string>& member);
+Form<std::vector<std::chrono::seconds>> form_of(const std::vector<std::chrono::seconds>& member);
 
 /// A setting over a member of the config struct, which may be another number or duration than the
 /// form has, or a path that is absent where the text is empty.
 template <class T, class Member>
-Setting setting_of(std::string name, Member& target, const Form<T>& form, std::string help) {
+Setting setting(std::string name, Member& target, const Form<T>& form, std::string help) {
     return {.name = std::move(name),
             .help = std::move(help),
             .allowed = form.allowed,
+            .secret = form.secret,
             .kind = form.kind,
             .set = [&target, parse = form.parse](std::string_view text) -> core::Result<void> {
                 auto value = parse(text);
@@ -88,52 +115,22 @@ Setting setting_of(std::string name, Member& target, const Form<T>& form, std::s
                 }};
 }
 
-Setting text_setting(std::string name, std::string& target, std::string help,
-                     std::string allowed = "text");
-Setting path_setting(std::string name, std::filesystem::path& target, std::string help);
-Setting optional_path_setting(std::string name, std::optional<std::filesystem::path>& target,
-                              std::string help);
-Setting bool_setting(std::string name, bool& target, std::string help);
-Setting choice_setting(std::string name, std::string& target, std::vector<std::string> choices,
-                       std::string help);
-/// Comma-separated.
-Setting list_setting(std::string name, std::vector<std::string>& target, std::string help);
-
-struct Range {
-    std::int64_t least;
-    std::int64_t most;
-};
-Form<std::int64_t> number_form(Range range);
-/// Whole numbers from `range`.
-template <class Int>
-Setting number_setting(std::string name, Int& target, Range range, std::string help) {
-    return setting_of(std::move(name), target, number_form(range), std::move(help));
+template <class Member>
+Setting setting(std::string name, Member& target, std::string help) {
+    return setting(std::move(name), target, form_of(target), std::move(help));
 }
-Form<std::chrono::milliseconds> duration_form(std::chrono::milliseconds least,
-                                              std::chrono::milliseconds most);
-/// Any std::chrono duration.
-template <class D>
-Setting duration_setting(std::string name, D& target, D least, D most, std::string help) {
-    return setting_of(std::move(name), target, duration_form(least, most), std::move(help));
-}
-Setting bytes_setting(std::string name, std::size_t& target, std::size_t least, std::string help);
-Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& target,
-                          std::string help);
 
 /// The setting with the faults of its text, or of each item of its list: `fault_of` is empty for a
 /// good one.
 Setting checked(Setting setting, std::function<std::string(const std::string&)> fault_of);
 
-/// The name among `known` that `unknown` most likely means; nullopt if none is near.
-std::optional<std::string> nearest(std::string_view unknown, const std::vector<std::string>& known);
-
+/// "; did you mean 'edge.port'?": the name among `known` that `unknown` most likely means; empty if
+/// none is near.
+std::string did_you_mean(std::string_view unknown, const std::vector<std::string>& known);
 /// The one text of an origin (RFC 6454 section 6.1): lower case, without a slash at its end and
 /// without its scheme's own port. Errors (invalid) name the fault: no http or https URL, a path, a
 /// query, a name outside of ASCII (DNS and senders have its xn-- form), an address that cannot be
 /// connected to.
 core::Result<std::string> normalized_origin(std::string_view text);
-
-/// An origin as `https://push.example.org`, kept as normalized_origin() has it; empty: none.
-Setting origin_setting(std::string name, std::string& target, std::string help);
 
 }  // namespace beckon::app

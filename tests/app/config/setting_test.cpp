@@ -46,8 +46,8 @@ TEST_CASE("every setting takes back the text that it shows") {
 
 TEST_CASE("a bool takes only true and false") {
     bool value = false;
-    const auto setting = bool_setting("x", value, "help");
-    CHECK(set(setting, "true") == "true");
-    CHECK(set(setting, "1") == "refused");
-    CHECK(set(setting, "yes") == "refused");
+    const auto one = setting("x", value, "help");
+    CHECK(set(one, "true") == "true");
+    CHECK(set(one, "1") == "refused");
+    CHECK(set(one, "yes") == "refused");
 }
