@@ -19,7 +19,7 @@ core::Result<ApiAnswer> ApiClient::ask_once(const Query& query) {
     CURL* curl = handle_.get();
     curl_easy_reset(curl);
     fetch::HeaderLines headers;
-    headers.add("Authorization: Bearer " + options_.token);
+    if (!options_.token.empty()) headers.add("Authorization: Bearer " + options_.token);
     headers.add("Content-Type: " + query.content_type);
     headers.add("Expect:");
     fetch::Transfer transfer{curl,

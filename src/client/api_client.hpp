@@ -9,20 +9,21 @@
 
 namespace beckon::client {
 
-/// An answer of the API of the role `retry`.
+/// An answer of a process of Beckon.
 struct ApiAnswer {
     int status = 0;
     std::string body;
     bool good() const { return status >= 200 && status < 300; }
 };
 
-/// Asks the API for webhooks and events. One thread.
+/// Asks the API for webhooks and events, or an ops port, over a connection that is kept. Blocks;
+/// one thread.
 class ApiClient {
 public:
     struct Options {
-        std::string origin;  ///< http://127.0.0.1:8084
-        std::string token;
-        std::string ca_file;
+        std::string origin;      ///< http://127.0.0.1:8084
+        std::string token = {};  ///< of the owner, or the proof of the key ring; empty: none
+        std::string ca_file = {};
         bool insecure = false;
         std::chrono::milliseconds timeout{30'000};
         /// A role that is just starting is asked again for so long.
@@ -42,8 +43,8 @@ public:
 private:
     core::Result<ApiAnswer> ask_once(const Query& query);
 
-    const Options options_;
-    const fetch::Easy handle_ = fetch::make_easy();
+    Options options_;
+    fetch::Easy handle_ = fetch::make_easy();
 };
 
 }  // namespace beckon::client

@@ -5,7 +5,6 @@
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
-#include "fetch/transfer.hpp"
 
 #include <utility>
 
@@ -20,27 +19,12 @@ namespace {
 
 constexpr std::size_t kReplyBytesMax = 1U << 20;
 
-std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) noexcept {
-    auto& reply = *static_cast<PushReply*>(user);
-    const auto line = core::trimmed({data, size * count}, "\r\n");
-    if (line.starts_with("HTTP/")) reply.headers.clear();  // of a 100 Continue before
-    if (const auto colon = line.find(':'); colon != std::string_view::npos) {
-        reply.headers.emplace(core::lower(line.substr(0, colon)),
-                              core::trimmed(line.substr(colon + 1)));
-    }
-    return size * count;
-}
-
 std::optional<PushError> parse_error(const std::string& body) {
     const json object = core::parse_json(body);
     if (!object.is_object()) return std::nullopt;
-    const auto text = [&](const char* name) { return core::text_member(object, name); };
-    const auto number = [&](const char* name) -> std::optional<int> {
-        const auto found = object.find(name);
-        return found == object.end() ? std::nullopt : core::find_whole_number<int>(*found);
-    };
-    return PushError{number("code").value_or(0), number("errno"), text("error"), text("message"),
-                     text("more_info")};
+    const auto* number = core::find_member(object, "errno");
+    return PushError{number ? core::find_whole_number<int>(*number) : std::nullopt,
+                     core::text_member(object, "message")};
 }
 
 std::string meaning(const PushReply& reply) {
@@ -79,44 +63,28 @@ std::string meaning(const PushReply& reply) {
 
 }  // namespace
 
-struct ApplicationServer::Impl {
-    explicit Impl(ApplicationServerOptions o) : options(std::move(o)) {}
-
-    Result<PushReply> perform(const std::string& url, const fetch::HeaderLines& headers);
-
-    struct Token {
-        VapidHeaders headers;
-        std::chrono::system_clock::time_point renew;
-    };
-    const ApplicationServerOptions options;
-    fetch::Easy handle = fetch::make_easy();
-    std::map<std::string, Token> tokens;  ///< by origin: signed once, used until half of its life
-
-    const VapidHeaders& vapid_for(const std::string& origin) {
-        const auto now = std::chrono::system_clock::now();
-        auto& token = tokens[origin];
-        if (token.renew <= now) {
-            const auto expires = std::chrono::duration_cast<std::chrono::seconds>(
-                (now + options.token_lifetime).time_since_epoch());
-            token = {
-                vapid_headers(*options.vapid, {origin, expires, options.subject}, options.scheme),
-                now + options.token_lifetime / 2};
-        }
-        return token.headers;
+const VapidHeaders& ApplicationServer::vapid_for(const std::string& origin) {
+    const auto now = std::chrono::system_clock::now();
+    auto& token = tokens_[origin];
+    if (token.renew <= now) {
+        const auto expires = std::chrono::duration_cast<std::chrono::seconds>(
+            (now + options_.token_lifetime).time_since_epoch());
+        token = {
+            vapid_headers(*options_.vapid, {origin, expires, options_.subject}, options_.scheme),
+            now + options_.token_lifetime / 2};
     }
-};
+    return token.headers;
+}
 
-Result<PushReply> ApplicationServer::Impl::perform(const std::string& url,
-                                                   const fetch::HeaderLines& headers) {
-    CURL* curl = handle.get();
+Result<PushReply> ApplicationServer::perform(const std::string& url,
+                                             const fetch::HeaderLines& headers) {
+    CURL* curl = handle_.get();
     fetch::Transfer transfer{
-        curl, {.url = url, .timeout = options.timeout, .body_bytes_max = kReplyBytesMax}};
+        curl, {.url = url, .timeout = options_.timeout, .body_bytes_max = kReplyBytesMax}};
     transfer.headers(headers);
-    transfer.trust({.insecure = options.tls.insecure, .ca_file = options.tls.ca_file});
+    transfer.trust({.insecure = options_.tls.insecure, .ca_file = options_.tls.ca_file});
     PushReply reply;
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &reply);
     const auto before = std::chrono::steady_clock::now();
     auto answer = transfer.perform();
     reply.took = std::chrono::steady_clock::now() - before;
@@ -124,14 +92,12 @@ Result<PushReply> ApplicationServer::Impl::perform(const std::string& url,
     reply.status = answer->status;
     reply.body = std::move(answer->body);
     reply.error = parse_error(reply.body);
+    curl_header* header = nullptr;
+    while ((header = curl_easy_nextheader(curl, CURLH_HEADER, -1, header)) != nullptr) {
+        reply.headers.emplace(core::lower(header->name), header->value);
+    }
     return reply;
 }
-
-ApplicationServer::ApplicationServer(ApplicationServerOptions options) {
-    impl_ = std::make_unique<Impl>(std::move(options));
-}
-
-ApplicationServer::~ApplicationServer() = default;
 
 Result<PushReply> ApplicationServer::send(const Subscription& to, const PushMessage& message) {
     if (!message.text) return post(to.endpoint, message, std::nullopt);
@@ -169,29 +135,29 @@ Result<PushReply> ApplicationServer::post(const std::string& endpoint, const Pus
     } else {
         headers.add("Content-Type:");
     }
-    if (impl_->options.vapid) {
-        const VapidHeaders& vapid = impl_->vapid_for(url->origin());
+    if (options_.vapid) {
+        const VapidHeaders& vapid = vapid_for(url->origin());
         headers.add("Authorization: " + vapid.authorization);
         if (!crypto_key.empty() && !vapid.crypto_key.empty()) crypto_key += ';';
         crypto_key += vapid.crypto_key;
     }
     if (!crypto_key.empty()) headers.add("Crypto-Key: " + crypto_key);
     const std::string_view body = encrypted ? std::string_view{encrypted->body} : "";
-    CURL* curl = impl_->handle.get();
+    CURL* curl = handle_.get();
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
-    return impl_->perform(endpoint, headers);
+    return perform(endpoint, headers);
 }
 
 Result<PushReply> ApplicationServer::remove(const std::string& url) {
     if (const auto parsed = parse_url(url); !parsed) return core::fail(parsed.error());
     const fetch::HeaderLines headers;
-    CURL* curl = impl_->handle.get();
+    CURL* curl = handle_.get();
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "DELETE");
-    return impl_->perform(url, headers);
+    return perform(url, headers);
 }
 
 Result<std::string> message_url(const std::string& endpoint, const PushReply& reply) {

@@ -5,13 +5,14 @@
 #include "client/webpush_crypto.hpp"
 #include "client/ws_socket.hpp"
 #include "core/result.hpp"
+#include "fetch/transfer.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace beckon::client {
 
@@ -26,13 +27,11 @@ struct PushMessage {
     std::size_t padding_bytes = 0;
 };
 
-/// The error body of a push service (docs/protocol/errors.md#http-errors), as far as it is there.
+/// Of the error body of a push service (docs/protocol/errors.md#http-errors), as far as it is
+/// there.
 struct PushError {
-    int code = 0;
     std::optional<int> number;  ///< `errno`
-    std::string error;
     std::string message;
-    std::string more_info;
 };
 
 /// The answer of the push service. An HTTP error is an answer too, not a failure.
@@ -64,10 +63,7 @@ struct ApplicationServerOptions {
 /// After `unavailable` and `timed_out` the outcome of the message is unknown.
 class ApplicationServer {
 public:
-    explicit ApplicationServer(ApplicationServerOptions options);
-    ~ApplicationServer();
-    ApplicationServer(const ApplicationServer&) = delete;
-    ApplicationServer& operator=(const ApplicationServer&) = delete;
+    explicit ApplicationServer(ApplicationServerOptions options) : options_(std::move(options)) {}
 
     /// Encrypts, signs, POSTs (RFC 8030 §5).
     Result<PushReply> send(const Subscription& to, const PushMessage& message);
@@ -78,10 +74,19 @@ public:
     Result<PushReply> remove(const std::string& url);
 
 private:
-    struct Impl;
+    struct Token {
+        VapidHeaders headers;
+        std::chrono::system_clock::time_point renew;
+    };
+
     Result<PushReply> post(const std::string& endpoint, const PushMessage& message,
                            const std::optional<EncryptedMessage>& encrypted);
-    std::unique_ptr<Impl> impl_;
+    Result<PushReply> perform(const std::string& url, const fetch::HeaderLines& headers);
+    const VapidHeaders& vapid_for(const std::string& origin);
+
+    const ApplicationServerOptions options_;
+    const fetch::Easy handle_ = fetch::make_easy();
+    std::map<std::string, Token> tokens_;  ///< by origin: signed once, used until half of its life
 };
 
 /// The absolute URL of an accepted message; `corrupt` if the reply has no usable `Location`.

@@ -103,16 +103,6 @@ std::string text_in(const Bio& bio) {
 
 }  // namespace
 
-struct P256Key::Handle {
-    Key key;
-};
-
-P256Key::P256Key(std::shared_ptr<const Handle> handle, std::string public_point,
-                 std::string private_scalar)
-    : handle_(std::move(handle)),
-      public_point_(std::move(public_point)),
-      private_scalar_(std::move(private_scalar)) {}
-
 P256Key P256Key::generate() {
     const Key key{EVP_EC_gen("prime256v1")};
     openssl_must(key != nullptr);
@@ -129,10 +119,9 @@ Result<P256Key> P256Key::from_private(std::string_view scalar) {
         return core::fail(core::Fault::invalid, "the P-256 private key is out of range");
     }
     std::string point = point_of_scalar(number.get());
-    auto handle = std::make_shared<Handle>();
-    handle->key = make_key(point, number.get());
-    openssl_must(handle->key != nullptr);
-    return P256Key{std::move(handle), std::move(point), std::string{scalar}};
+    Key key = make_key(point, number.get());
+    openssl_must(key != nullptr);
+    return P256Key{std::move(key), std::move(point), std::string{scalar}};
 }
 
 Result<P256Key> P256Key::from_pem(std::string_view pem) {
@@ -145,15 +134,15 @@ Result<P256Key> P256Key::from_pem(std::string_view pem) {
 
 std::string P256Key::private_pem() const {
     const Bio bio{BIO_new(BIO_s_mem())};
-    openssl_must(PEM_write_bio_PKCS8PrivateKey(bio.get(), handle_->key.get(), nullptr, nullptr, 0,
-                                               nullptr, nullptr) == 1);
+    openssl_must(PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0, nullptr,
+                                               nullptr) == 1);
     return text_in(bio);
 }
 
 Result<std::string> P256Key::agree(std::string_view peer_point) const {
     const Key peer = public_key(peer_point);
     if (!peer) return core::fail(core::Fault::invalid, "not an uncompressed P-256 point");
-    const KeyContext context{EVP_PKEY_CTX_new(handle_->key.get(), nullptr)};
+    const KeyContext context{EVP_PKEY_CTX_new(key_.get(), nullptr)};
     std::string secret(kScalarBytes, '\0');
     std::size_t length = secret.size();
     if (EVP_PKEY_derive_init(context.get()) != 1 ||
@@ -169,8 +158,8 @@ std::string P256Key::sign(std::string_view text) const {
     const DigestContext context{EVP_MD_CTX_new()};
     std::array<unsigned char, 80> der{};
     std::size_t length = der.size();
-    openssl_must(
-        EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, handle_->key.get()) == 1);
+    openssl_must(EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key_.get()) ==
+                 1);
     openssl_must(EVP_DigestSign(context.get(), der.data(), &length, octets_of(text), text.size()) ==
                  1);
     const unsigned char* cursor = der.data();

@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+struct evp_pkey_st;  // of OpenSSL
 
 namespace beckon::client {
 
@@ -40,11 +43,12 @@ public:
     std::string sign(std::string_view text) const;
 
 private:
-    struct Handle;
-    P256Key(std::shared_ptr<const Handle> handle, std::string public_point,
-            std::string private_scalar);
+    P256Key(std::shared_ptr<evp_pkey_st> key, std::string public_point, std::string private_scalar)
+        : key_(std::move(key)),
+          public_point_(std::move(public_point)),
+          private_scalar_(std::move(private_scalar)) {}
 
-    std::shared_ptr<const Handle> handle_;
+    std::shared_ptr<evp_pkey_st> key_;
     std::string public_point_;
     std::string private_scalar_;
 };

@@ -1,5 +1,7 @@
 #include "client/private_file.hpp"
 
+#include "core/descriptors.hpp"
+
 #include <cerrno>
 #include <cstring>
 
@@ -12,17 +14,6 @@ namespace beckon::client {
 namespace {
 
 constexpr std::size_t kFileBytesMax = 16U << 20;
-
-/// Closes its descriptor.
-struct Descriptor {
-    int fd;
-    explicit Descriptor(int opened) : fd(opened) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (fd >= 0) ::close(fd);
-    }
-};
 
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
@@ -41,10 +32,10 @@ std::string because(const std::string& what) { return what + ": " + std::strerro
 core::Result<void> write_private_file(const std::filesystem::path& file, std::string_view text) {
     const std::string temporary = file.string() + ".new";
     {
-        const Descriptor out{
+        const core::Descriptor out{
             ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
-        if (out.fd < 0 || ::fchmod(out.fd, 0600) != 0 || !write_all(out.fd, text) ||
-            ::fsync(out.fd) != 0) {
+        if (!out || ::fchmod(out.get(), 0600) != 0 || !write_all(out.get(), text) ||
+            ::fsync(out.get()) != 0) {
             return core::fail(core::Fault::unavailable, because("cannot write " + temporary));
         }
     }
@@ -55,15 +46,15 @@ core::Result<void> write_private_file(const std::filesystem::path& file, std::st
 }
 
 core::Result<std::string> read_text_file(const std::filesystem::path& file) {
-    const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (in.fd < 0) {
+    const core::Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!in) {
         const auto fault = errno == ENOENT ? core::Fault::not_found : core::Fault::unavailable;
         return core::fail(fault, because("cannot read " + file.string()));
     }
     std::string text;
     char piece[16'384];
     for (;;) {
-        const ssize_t n = ::read(in.fd, piece, sizeof piece);
+        const ssize_t n = ::read(in.get(), piece, sizeof piece);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {
             return core::fail(core::Fault::unavailable, because("cannot read " + file.string()));

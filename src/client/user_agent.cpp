@@ -80,8 +80,7 @@ Result<Hello> UserAgent::hello() {
     // As Firefox: a client without subscriptions does not send its UAID.
     const std::string offered = state_.channels.empty() ? "" : state_.uaid;
     if (!offered.empty()) request["uaid"] = offered;
-    if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());
-    const auto reply = wait_for({.type = "hello", .channel_id = ""});
+    const auto reply = ask(request);
     if (!reply) return core::fail(reply.error());
     Hello hello{text_member(reply->object, "uaid"), false};
     if (hello.uaid.empty()) return core::fail(Fault::corrupt, "the hello reply has no uaid");
@@ -96,8 +95,7 @@ Result<Channel> UserAgent::register_channel(const std::optional<std::string>& va
     Channel channel{core::to_dashed(core::random_uuid4()), "", ReceiverKeys::generate(), {}};
     json request{{"messageType", "register"}, {"channelID", channel.id}};
     if (vapid_point) request["key"] = core::base64url(*vapid_point);
-    if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());
-    const auto reply = wait_for({.type = "register", .channel_id = channel.id});
+    const auto reply = ask(request);
     if (!reply) return core::fail(reply.error());
     channel.endpoint = text_member(reply->object, "pushEndpoint");
     if (reply->object.value("status", 0) != 200) {
@@ -115,9 +113,8 @@ Result<Channel> UserAgent::register_channel(const std::optional<std::string>& va
 }
 
 Result<void> UserAgent::unregister(const std::string& channel_id) {
-    const json request{{"messageType", "unregister"}, {"channelID", channel_id}, {"code", 200}};
-    if (auto sent = socket_.send(core::json_text(request)); !sent) return sent;
-    const auto reply = wait_for({.type = "unregister", .channel_id = channel_id});
+    const auto reply =
+        ask({{"messageType", "unregister"}, {"channelID", channel_id}, {"code", 200}});
     if (!reply) return core::fail(reply.error());
     if (reply->object.value("status", 0) != 200) {
         return core::fail(Fault::conflict,
@@ -128,8 +125,7 @@ Result<void> UserAgent::unregister(const std::string& channel_id) {
 }
 
 Result<void> UserAgent::ping() {
-    if (auto sent = socket_.send("{}"); !sent) return sent;
-    const auto reply = wait_for({.type = "", .channel_id = ""});
+    const auto reply = ask(json::object());
     return reply ? Result<void>{} : core::fail(reply.error());
 }
 
@@ -141,12 +137,6 @@ Result<void> UserAgent::ack(const Notification& notification) {
     // Saved before the ack: an acknowledged message does not come again.
     if (auto saved = save(); !saved) return saved;
     return socket_.send(core::json_text(request));
-}
-
-Result<void> UserAgent::nack(const Notification& notification, NackCode code) {
-    return socket_.send(core::json_text(json{{"messageType", "nack"},
-                                             {"version", notification.version},
-                                             {"code", static_cast<int>(code)}}));
 }
 
 Result<void> UserAgent::wait(milliseconds timeout) {
@@ -179,20 +169,22 @@ Result<std::optional<UserAgent::Message>> UserAgent::receive(milliseconds timeou
     return Message{std::move(object), (*frame)->arrived};
 }
 
-/// Waits for a reply; other frames that come meanwhile are kept.
-Result<UserAgent::Message> UserAgent::wait_for(const Expected& expected) {
+/// The reply has the type of the request, and its channel, if that names one. Other frames that
+/// come before it are kept.
+Result<UserAgent::Message> UserAgent::ask(const json& request) {
+    if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());
+    const auto type = text_member(request, "messageType");
+    const auto channel_id = text_member(request, "channelID");
     const auto deadline = steady_clock::now() + options_.reply_timeout;
     for (;;) {
         auto message = receive(left_until(deadline));
         if (!message) return core::fail(message.error());
         if (!*message) {
-            return core::fail(Fault::timed_out,
-                              "no reply to " + (expected.type.empty() ? "ping" : expected.type));
+            return core::fail(Fault::timed_out, "no reply to " + (type.empty() ? "ping" : type));
         }
         const json& object = (*message)->object;
-        if (text_member(object, "messageType") == expected.type &&
-            (expected.channel_id.empty() ||
-             text_member(object, "channelID") == expected.channel_id)) {
+        if (text_member(object, "messageType") == type &&
+            (channel_id.empty() || text_member(object, "channelID") == channel_id)) {
             return std::move(**message);
         }
         keep(**message);

@@ -12,6 +12,8 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace beckon::client {
 
 /// A subscription as its user agent keeps it.
@@ -38,9 +40,8 @@ Result<void> save_state(const std::filesystem::path& file, const UserAgentState&
 /// is no state.
 std::optional<Result<Subscription>> subscription_in_state(std::string_view text);
 
-/// Codes of an ack (docs/protocol/client-protocol.md#ack-and-nack) and of a nack.
-enum class AckCode { delivered = 100, decryption_error = 101, not_delivered = 102 };
-enum class NackCode { exception = 301, rejected = 302, internal = 303 };
+/// Codes of an ack (docs/protocol/client-protocol.md#ack-and-nack).
+enum class AckCode { delivered = 100, decryption_error = 101 };
 
 /// One push message as it came.
 struct Notification {
@@ -95,24 +96,17 @@ public:
     /// The next notification, decrypted; nullopt if none came in time.
     Result<std::optional<Notification>> next(std::chrono::milliseconds timeout);
     Result<void> ack(const Notification& notification);
-    Result<void> nack(const Notification& notification, NackCode code);
 
     const UserAgentState& state() const { return state_; }
     bool open() const { return socket_.open(); }
-    const WsClosed& closed() const { return socket_.closed(); }
     void close() { socket_.close(); }
-    void drop() { socket_.drop(); }
     /// From any thread: a call that waits returns soon.
     void interrupt() { socket_.interrupt(); }
 
 private:
     struct Message;
-    struct Expected {
-        std::string type;
-        std::string channel_id;  ///< empty: any
-    };
 
-    Result<Message> wait_for(const Expected& expected);
+    Result<Message> ask(const nlohmann::json& request);
     Result<std::optional<Message>> receive(std::chrono::milliseconds timeout);
     void keep(const Message& message);
     Result<void> save();

@@ -35,8 +35,8 @@ Result<Channel> parse_channel(const json& object) {
                    object.at("recent").get<std::deque<std::string>>()};
 }
 
-/// Throws json::exception if a member is missing or has a wrong type.
-Result<UserAgentState> parse_state(const json& object) {
+/// Errors: invalid, with the reason.
+Result<UserAgentState> parse_state(const json& object) try {
     if (!object.is_object() || object.value("version", json{}) != kStateVersion) {
         return core::fail(Fault::invalid,
                           "it has no version, or another than " + std::to_string(kStateVersion));
@@ -49,6 +49,8 @@ Result<UserAgentState> parse_state(const json& object) {
         state.channels.emplace(channel->id, std::move(*channel));
     }
     return state;
+} catch (const json::exception& error) {  // a member is missing, or has a wrong type
+    return core::fail(Fault::invalid, error.what());
 }
 
 }  // namespace
@@ -57,18 +59,12 @@ Result<UserAgentState> load_state(const std::filesystem::path& file) {
     const auto text = read_text_file(file);
     if (!text && text.error().fault == Fault::not_found) return UserAgentState{};
     if (!text) return core::fail(text.error());
-    const auto bad = [&](const std::string& why) {
-        return core::fail(Fault::invalid, file.string() + " is not a state of `listen`: " + why);
-    };
-    try {
-        const auto object = core::parse_json(*text);
-        if (object.is_discarded()) return bad("it is no JSON");
-        auto state = parse_state(object);
-        if (!state) return bad(state.error().message);
-        return state;
-    } catch (const json::exception& error) {
-        return bad(error.what());
-    }
+    const auto object = core::parse_json(*text);
+    Result<UserAgentState> state = core::fail(Fault::invalid, "it is no JSON");
+    if (!object.is_discarded()) state = parse_state(object);
+    if (state) return state;
+    return core::fail(Fault::invalid,
+                      file.string() + " is not a state of `listen`: " + state.error().message);
 }
 
 std::optional<Result<Subscription>> subscription_in_state(std::string_view text) {
@@ -76,18 +72,16 @@ std::optional<Result<Subscription>> subscription_in_state(std::string_view text)
     if (!object.is_object() || !object.contains("channels") || !object.contains("uaid")) {
         return std::nullopt;
     }
-    try {
-        const auto state = parse_state(object);
-        if (!state) return core::fail(state.error());
-        if (state->channels.empty()) {
-            return core::fail(Fault::not_found,
-                              "this state of `listen` has no subscription yet: let `listen` "
-                              "connect with it first");
-        }
-        return state->channels.begin()->second.subscription();
-    } catch (const json::exception& error) {
-        return core::fail(Fault::invalid, std::string{"not a state of `listen`: "} + error.what());
+    const auto state = parse_state(object);
+    if (!state) {
+        return core::fail(Fault::invalid, "not a state of `listen`: " + state.error().message);
     }
+    if (state->channels.empty()) {
+        return core::fail(Fault::not_found,
+                          "this state of `listen` has no subscription yet: let `listen` "
+                          "connect with it first");
+    }
+    return state->channels.begin()->second.subscription();
 }
 
 Result<void> save_state(const std::filesystem::path& file, const UserAgentState& state) {

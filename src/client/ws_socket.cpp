@@ -212,6 +212,12 @@ bool is_refusal(unsigned status) {
 }  // namespace
 
 struct WsSocket::Impl {
+    /// How a connection ended.
+    struct Closed {
+        std::uint16_t code = 0;  ///< of the server's close frame; 0: there was none
+        std::string reason;
+    };
+
     explicit Impl(WsOptions o) : options(std::move(o)) {}
 
     /// Runs the loop until `done` or the deadline; false at the deadline.
@@ -248,7 +254,6 @@ struct WsSocket::Impl {
         io.restart();
         io.run_for(kCloseTimeout);
         is_open = false;
-        writing = false;
         reading = false;
         stream.reset();
     }
@@ -263,10 +268,9 @@ struct WsSocket::Impl {
     std::unique_ptr<Stream> stream;
     beast::flat_buffer buffer;
     std::deque<WsMessage> received;
-    WsClosed closed;
+    Closed closed;
     bool is_open = false;
     bool reading = false;
-    bool writing = false;
     std::atomic<bool> interrupted = false;
 };
 
@@ -396,8 +400,6 @@ Result<std::optional<WsMessage>> WsSocket::receive(std::chrono::milliseconds tim
 
 bool WsSocket::open() const { return impl_->is_open; }
 
-const WsClosed& WsSocket::closed() const { return impl_->closed; }
-
 void WsSocket::close() {
     if (impl_->is_open) {
         auto done = std::make_shared<bool>(false);
@@ -407,8 +409,6 @@ void WsSocket::close() {
     }
     impl_->abandon();
 }
-
-void WsSocket::drop() { impl_->abandon(); }
 
 void WsSocket::interrupt() {
     impl_->interrupted = true;

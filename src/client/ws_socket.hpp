@@ -35,12 +35,6 @@ struct WsMessage {
     std::chrono::steady_clock::time_point arrived;
 };
 
-/// How a connection ended.
-struct WsClosed {
-    std::uint16_t code = 0;  ///< of the server's close frame; 0: there was none
-    std::string reason;
-};
-
 /// A WebSocket client (RFC 6455) with calls that wait. It reads only while one of its calls runs.
 /// One thread at a time; `interrupt` alone may come from any thread.
 class WsSocket {
@@ -58,16 +52,13 @@ public:
 
     /// The next text message; nullopt if none came in time or `interrupt` was called. Binary
     /// messages are skipped. `unavailable` once the connection has ended and nothing waits any
-    /// more; `closed()` then has the reason.
+    /// more, with the reason.
     Result<std::optional<WsMessage>> receive(std::chrono::milliseconds timeout);
 
     bool open() const;
-    const WsClosed& closed() const;
 
     /// Sends a close frame (1000, or 1001 "going away") and drops the connection within 0.5 s.
     void close();
-    /// Drops the connection without a close frame, as a crash would.
-    void drop();
 
     /// From now on no call waits for the peer any longer: a running `receive` returns nullopt.
     void interrupt();

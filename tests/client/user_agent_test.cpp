@@ -147,7 +147,7 @@ TEST_CASE("a server that has forgotten the client makes it drop its channels") {
     REQUIRE(agent.register_channel());
     const auto uaid = agent.state().uaid;
     server.forget_clients();
-    agent.drop();
+    agent.close();
     REQUIRE(agent.connect());
     const auto hello = agent.hello().value();
     CHECK_FALSE(hello.kept);
