@@ -234,7 +234,7 @@ struct Console::Impl {
             if (!text) return ops::Page{.status = 503, .body = R"({"error":"not known yet"})"};
             return ops::Page{.body = *text};
         }));
-        metrics.emplace(context.ops.after_metrics([this] {
+        metrics.emplace(context.ops.mount_metrics("console", [this] {
             const auto text = newest_metrics();
             return (text ? *text->get() : std::string{}) + canary.metrics_text();
         }));

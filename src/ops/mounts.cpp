@@ -26,30 +26,24 @@ void Mounts::add_late(const std::string& prefix, LatePageMaker maker) {
     late_.insert_or_assign(prefix, std::move(maker));
 }
 
-void Mounts::remove(const std::string& prefix) {
+void Mounts::add_metrics(const std::string& name, MetricsMaker maker) {
     const std::scoped_lock lock{mutex_};
-    makers_.erase(prefix);
-    late_.erase(prefix);
+    metrics_.insert_or_assign(name, std::move(maker));
 }
 
-void Mounts::use_before_metrics(std::function<void()> look) {
+void Mounts::remove(const std::string& name) {
+    LateMakers::node_type late;  // ends without the lock: it may wait for a page under way
     const std::scoped_lock lock{mutex_};
-    read_ = std::move(look);
+    makers_.erase(name);
+    metrics_.erase(name);
+    late = late_.extract(name);
 }
 
-void Mounts::use_after_metrics(std::function<std::string()> more) {
+std::string Mounts::metrics() {
     const std::scoped_lock lock{mutex_};
-    more_ = std::move(more);
-}
-
-void Mounts::before_metrics() {
-    const std::scoped_lock lock{mutex_};
-    if (read_) read_();
-}
-
-std::string Mounts::after_metrics() {
-    const std::scoped_lock lock{mutex_};
-    return more_ ? more_() : std::string{};
+    std::string text;
+    for (const auto& [name, maker] : metrics_) text += maker();
+    return text;
 }
 
 std::optional<Page> Mounts::answer(std::string_view text) {

@@ -18,13 +18,12 @@ class Mounts {
 public:
     void add(const std::string& prefix, PageMaker maker);
     void add_late(const std::string& prefix, LatePageMaker maker);
-    void remove(const std::string& prefix);
-    /// See OpsServer::before_metrics() and after_metrics(); null: nothing more.
-    void use_before_metrics(std::function<void()> look);
-    void use_after_metrics(std::function<std::string()> more);
+    /// By prefix, or the name of metrics.
+    void remove(const std::string& name);
+    void add_metrics(const std::string& name, MetricsMaker maker);
 
-    void before_metrics();
-    std::string after_metrics();
+    /// Calls the makers of metrics; their texts.
+    std::string metrics();
     /// nullopt: no mount answers this target.
     std::optional<Page> answer(std::string_view target);
     /// True if a mount answers this target later, through `done`.
@@ -39,8 +38,7 @@ private:
     std::mutex mutex_;
     std::map<std::string, PageMaker> makers_;  ///< under mutex_, as all others
     LateMakers late_;
-    std::function<void()> read_;
-    std::function<std::string()> more_;
+    std::map<std::string, MetricsMaker> metrics_;
 };
 
 }  // namespace beckon::ops

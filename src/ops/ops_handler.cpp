@@ -121,7 +121,7 @@ HttpReply OpsHandler::route(std::string_view target) const {
 }
 
 HttpReply OpsHandler::metrics_reply() const {
-    mounts_.before_metrics();
+    const auto of_parts = mounts_.metrics();
     WrittenSeries written;
     written.begin(metric::kReady,
                   "1 while this part of the process is ready, 0 while it is not; /ready says why.");
@@ -136,7 +136,7 @@ HttpReply OpsHandler::metrics_reply() const {
         written.add({{"place", place}}, static_cast<double>(count));
     }
     return net::reply_of(200, "text/plain; version=0.0.4; charset=utf-8",
-                         metrics_.text() + written.text() + mounts_.after_metrics());
+                         metrics_.text() + written.text() + of_parts);
 }
 
 }  // namespace beckon::ops

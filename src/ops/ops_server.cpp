@@ -86,14 +86,9 @@ Mount OpsServer::mount_late(const std::string& prefix, LatePageMaker maker) {
     return Mount{[&mounts = impl_->mounts, prefix] { mounts.remove(prefix); }};
 }
 
-Mount OpsServer::before_metrics(std::function<void()> look) {
-    impl_->mounts.use_before_metrics(std::move(look));
-    return Mount{[&mounts = impl_->mounts] { mounts.use_before_metrics(nullptr); }};
-}
-
-Mount OpsServer::after_metrics(std::function<std::string()> more) {
-    impl_->mounts.use_after_metrics(std::move(more));
-    return Mount{[&mounts = impl_->mounts] { mounts.use_after_metrics(nullptr); }};
+Mount OpsServer::mount_metrics(const std::string& name, MetricsMaker maker) {
+    impl_->mounts.add_metrics(name, std::move(maker));
+    return Mount{[&mounts = impl_->mounts, name] { mounts.remove(name); }};
 }
 
 std::uint16_t OpsServer::port() const { return impl_->server.port(); }

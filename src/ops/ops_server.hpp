@@ -48,6 +48,10 @@ using PageDone = std::function<void(Page)>;
 /// Called on the port's thread, which it never blocks.
 using LatePageMaker = std::function<void(LateRequest request, PageDone done)>;
 
+/// Called before each `/metrics`, one at a time, as a PageMaker: reads values that are not counted,
+/// and returns series that come and go with the things that they name, in Prometheus' text format.
+using MetricsMaker = std::function<std::string()>;
+
 /// Keeps a prefix of the ops port mounted. Once it has ended, its maker is not called any more.
 class Mount {
 public:
@@ -81,12 +85,8 @@ public:
     /// Mounts pages that are answered later, within ten seconds, to GET alone; a few at a time,
     /// more are refused with 503.
     [[nodiscard]] Mount mount_late(const std::string& prefix, LatePageMaker maker);
-    /// Calls `look` before each `/metrics`, for values that are read and not counted. On the port's
-    /// thread, as a PageMaker. One at a time; the Mount ends before the server.
-    [[nodiscard]] Mount before_metrics(std::function<void()> look);
-    /// Adds the text that `more` makes, in the same format, behind the process's own metrics: for
-    /// series that come and go with the things that they name. As before_metrics().
-    [[nodiscard]] Mount after_metrics(std::function<std::string()> more);
+    /// Adds a part to `/metrics`; its text comes behind the metrics that are counted.
+    [[nodiscard]] Mount mount_metrics(const std::string& name, MetricsMaker maker);
 
 private:
     struct Impl;

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -93,10 +93,8 @@ std::string filesystem_of(fs::path data) {
     return core::to_hex(shortened).substr(0, 16);
 }
 
-}  // namespace
-
-struct ProcessMetrics::Impl {
-    Impl(const std::string& role, ops::Metrics& m, const Config& c)
+struct ProcessMetrics {
+    ProcessMetrics(const std::string& role, ops::Metrics& m, const Config& c)
         : data(c.data),
           cpu(m.counter(metric::kProcessCpu, "CPU time of the process.")),
           resident(m.gauge(metric::kProcessResident, "Resident memory.")),
@@ -157,15 +155,17 @@ struct ProcessMetrics::Impl {
     prometheus::Gauge& disk;
     std::array<prometheus::Gauge*, kParts.size()> sizes{};
     std::vector<std::pair<CertificateFile, prometheus::Gauge*>> certificates;
-    std::optional<ops::Mount> mount;  ///< ends first
 };
 
-ProcessMetrics::ProcessMetrics(const std::string& role, ops::OpsServer& ops, ops::Metrics& metrics,
-                               const Config& config)
-    : impl_(std::make_unique<Impl>(role, metrics, config)) {
-    impl_->mount.emplace(ops.before_metrics([impl = impl_.get()] { impl->poll(); }));
-}
+}  // namespace
 
-ProcessMetrics::~ProcessMetrics() = default;
+ops::Mount mount_process_metrics(const std::string& role, ops::OpsServer& ops,
+                                 ops::Metrics& metrics, const Config& config) {
+    return ops.mount_metrics("process",
+                             [all = std::make_shared<ProcessMetrics>(role, metrics, config)] {
+                                 all->poll();
+                                 return std::string{};
+                             });
+}
 
 }  // namespace beckon::app

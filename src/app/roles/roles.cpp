@@ -73,14 +73,14 @@ struct Process {
         ops::OpsConfig ops_config = config.ops;
         ops_config.version = version_text();
         ops = std::make_unique<ops::OpsServer>(ops_config, metrics, health);
-        looked_up = std::make_unique<ProcessMetrics>(role, *ops, metrics, config);
+        looked_up.emplace(mount_process_metrics(role, *ops, metrics, config));
     }
     core::SystemClock clock;
     ops::Metrics metrics;
     ops::Health health;
     const Watchdog watchdog{health};
     std::unique_ptr<ops::OpsServer> ops;
-    std::unique_ptr<ProcessMetrics> looked_up;
+    std::optional<ops::Mount> looked_up;
     core::NodeId node = core::NodeId::random();
 };
 
@@ -454,8 +454,8 @@ int run_standalone(Config config, const StandaloneOptions& options) {
     if (first) control = write_first_control(*log, config, *keys);
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
-    const inspect::BackupService backup{*process.ops, *log, config.data, *keys};
-    const inspect::LogService log_service{*process.ops, *log, *keys};
+    const auto backups = inspect::mount_backup_service(*process.ops, *log, config.data, *keys);
+    const auto log_pages = inspect::mount_log_service(*process.ops, *log, *keys);
 
     config.reliability.decides_readiness =
         false;  // the roles that deliver do not wait for the one that counts
@@ -487,7 +487,7 @@ int run_standalone(Config config, const StandaloneOptions& options) {
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
     const auto broadcast_pages = edge::mount_broadcast_pages(*process.ops, edge, keys);
     const auto delivery_pages = inspect::mount_delivery_pages(*process.ops, edge, keys);
-    const inspect::StoreService store_service{*process.ops, config.data, *keys};
+    const auto store_copies = inspect::mount_store_service(*process.ops, config.data, *keys);
     const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                           core::local_authority(config.retry.host, retry.port());
     const ProcessReport report{role_name(Reader::standalone),
@@ -578,7 +578,7 @@ int run_edge(Config config) {
     edge::Edge edge{config.edge, *on.log, on.keys, process.clock, process.metrics, process.health};
     const auto broadcast_pages = edge::mount_broadcast_pages(*process.ops, edge, on.keys);
     const auto delivery_pages = inspect::mount_delivery_pages(*process.ops, edge, on.keys);
-    const inspect::StoreService store_service{*process.ops, config.data, *on.keys};
+    const auto store_copies = inspect::mount_store_service(*process.ops, config.data, *on.keys);
     process.health.set_ready("process", true);
     core::log_info("app", "listening",
                    {{"websocket_port", edge.port()},

@@ -5,8 +5,8 @@
 #include "core/logger.hpp"
 #include "inspect/log/log_service.hpp"
 
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -19,8 +19,10 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data) {
     return std::filesystem::absolute(data) / "backup";
 }
 
-struct BackupService::Impl {
-    Impl(log::EmbeddedLog& l, const std::filesystem::path& data, const core::KeyRing& keys)
+namespace {
+
+struct BackupService {
+    BackupService(log::EmbeddedLog& l, const std::filesystem::path& data, const core::KeyRing& keys)
         : log(l), directory(snapshot_of(data)), proofs(keys) {
         std::error_code ignored;
         std::filesystem::remove_all(directory, ignored);
@@ -89,19 +91,16 @@ struct BackupService::Impl {
     mutable std::mutex mutex;
     std::string state = "none";  ///< under mutex, as is the next
     std::string error;
-    std::jthread worker;              ///< of the ops port's thread
-    std::optional<ops::Mount> mount;  ///< ends first
+    std::jthread worker;  ///< of the ops port's thread
 };
 
-BackupService::BackupService(ops::OpsServer& ops, log::EmbeddedLog& log,
-                             const std::filesystem::path& data, const core::KeyRing& keys)
-    : impl_(std::make_unique<Impl>(log, data, keys)) {
-    impl_->mount.emplace(ops.mount_late(
-        "/backup", [impl = impl_.get()](const ops::LateRequest& request, ops::PageDone done) {
-            done(impl->answer(request));
-        }));
-}
+}  // namespace
 
-BackupService::~BackupService() = default;
+ops::Mount mount_backup_service(ops::OpsServer& ops, log::EmbeddedLog& log,
+                                const std::filesystem::path& data, const core::KeyRing& keys) {
+    return ops.mount_late(
+        "/backup", [service = std::make_shared<BackupService>(log, data, keys)](
+                       const auto& request, const auto& done) { done(service->answer(request)); });
+}
 
 }  // namespace beckon::inspect

@@ -5,7 +5,6 @@
 #include "ops/ops_server.hpp"
 
 #include <filesystem>
-#include <memory>
 
 namespace beckon::inspect {
 
@@ -19,18 +18,9 @@ std::filesystem::path snapshot_of(const std::filesystem::path& data);
 /// A copy consists of hard links to files that never change, and of the write-ahead file. It takes
 /// a moment and no space, but keeps its files on the disk until an operator or the next start
 /// removes it.
-class BackupService {
-public:
-    /// Server and log outlive it.
-    BackupService(ops::OpsServer& ops, log::EmbeddedLog& log, const std::filesystem::path& data,
-                  const core::KeyRing& keys);
-    ~BackupService();
-    BackupService(const BackupService&) = delete;
-    BackupService& operator=(const BackupService&) = delete;
-
-private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
+/// The pages are served for as long as the returned object lives; server, log and keys outlive it.
+[[nodiscard]] ops::Mount mount_backup_service(ops::OpsServer& ops, log::EmbeddedLog& log,
+                                              const std::filesystem::path& data,
+                                              const core::KeyRing& keys);
 
 }  // namespace beckon::inspect

@@ -11,6 +11,7 @@
 #include "log/read_partition.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -106,20 +107,21 @@ bool LogProofs::admits(std::string_view authorization) const {
            });
 }
 
-struct LogService::Impl {
-    Impl(ops::OpsServer& ops, log::EventLog& l, const core::KeyRing& keys) : log(l), proofs(keys) {
-        mount.emplace(ops.mount_late("/log", [this](ops::LateRequest request, ops::PageDone done) {
-            if (!proofs.admits(request.authorization)) {
-                return done(
-                    error_page({Fault::unauthorized,
-                                "reading the log needs a proof of this installation's key ring"}));
-            }
-            thread.answer([this, request = std::move(request)] { return answer(request); },
-                          std::move(done));
-        }));
-    }
+namespace {
 
-    Page answer(const ops::LateRequest& request) {
+struct LogService {
+    LogService(log::EventLog& l, const core::KeyRing& keys) : log(l), proofs(keys) {}
+
+    void answer(ops::LateRequest request, ops::PageDone done) {
+        if (!proofs.admits(request.authorization)) {
+            return done(
+                error_page({Fault::unauthorized,
+                            "reading the log needs a proof of this installation's key ring"}));
+        }
+        thread.answer([this, request = std::move(request)] { return page_of(request); },
+                      std::move(done));
+    }
+    Page page_of(const ops::LateRequest& request) {
         const auto& query = request.query;
         if (request.path == "/sender") return sender_rule(query);
         const auto topic = log::Topic::parse(ops::value_in(query, "topic"));
@@ -188,14 +190,17 @@ struct LogService::Impl {
     }
 
     log::EventLog& log;
-    const LogProofs proofs;  ///< constant
-    PageThread thread{"log-pages"};
-    std::optional<ops::Mount> mount;  ///< ends first
+    const LogProofs proofs;
+    PageThread thread{"log-pages"};  ///< last: it uses the others
 };
 
-LogService::LogService(ops::OpsServer& ops, log::EventLog& log, const core::KeyRing& keys)
-    : impl_(std::make_unique<Impl>(ops, log, keys)) {}
+}  // namespace
 
-LogService::~LogService() = default;
+ops::Mount mount_log_service(ops::OpsServer& ops, log::EventLog& log, const core::KeyRing& keys) {
+    return ops.mount_late(
+        "/log", [service = std::make_shared<LogService>(log, keys)](auto request, auto done) {
+            service->answer(std::move(request), std::move(done));
+        });
+}
 
 }  // namespace beckon::inspect

@@ -5,7 +5,6 @@
 #include "ops/ops_server.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -43,17 +42,8 @@ private:
 ///                                          (records/sender_rule.hpp); without V its end
 /// Errors are {"fault": name, "error": text}. 401 without `Authorization: Bearer <log_proof()>`.
 /// One thread of its own makes the pages, one at a time.
-class LogService {
-public:
-    /// Both outlive it.
-    LogService(ops::OpsServer& ops, log::EventLog& log, const core::KeyRing& keys);
-    ~LogService();
-    LogService(const LogService&) = delete;
-    LogService& operator=(const LogService&) = delete;
-
-private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
+/// The pages are served for as long as the returned object lives; all three outlive it.
+[[nodiscard]] ops::Mount mount_log_service(ops::OpsServer& ops, log::EventLog& log,
+                                           const core::KeyRing& keys);
 
 }  // namespace beckon::inspect

@@ -6,7 +6,7 @@
 #include "inspect/pages/page_thread.hpp"
 #include "store/database.hpp"
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -19,22 +19,24 @@ using ops::Page;
 
 fs::path store_copies_of(const fs::path& data) { return fs::absolute(data) / "edge-copies"; }
 
-struct StoreService::Impl {
-    Impl(ops::OpsServer& ops, const fs::path& data, const core::KeyRing& keys)
+namespace {
+
+struct StoreService {
+    StoreService(const fs::path& data, const core::KeyRing& keys)
         : edge_store(data / "edge"), copies(store_copies_of(data)), proofs(keys) {
         std::error_code ignored;
         fs::remove_all(copies, ignored);
-        mount.emplace(ops.mount_late("/store", [this](const ops::LateRequest& request, auto done) {
-            if (request.path != "/copy")
-                return done(ops::refusal(net::kNotFound, "there is no such page"));
-            if (!proofs.admits(request.authorization)) {
-                return done(ops::refusal(net::kUnauthorized,
-                                         "copies need a proof of this installation's key ring"));
-            }
-            thread.answer([this] { return copy(); }, std::move(done));
-        }));
     }
 
+    void answer(const ops::LateRequest& request, ops::PageDone done) {
+        if (request.path != "/copy")
+            return done(ops::refusal(net::kNotFound, "there is no such page"));
+        if (!proofs.admits(request.authorization)) {
+            return done(ops::refusal(net::kUnauthorized,
+                                     "copies need a proof of this installation's key ring"));
+        }
+        thread.answer([this] { return copy(); }, std::move(done));
+    }
     Page copy() {
         std::error_code failed;
         fs::create_directories(copies, failed);
@@ -51,7 +53,7 @@ struct StoreService::Impl {
             return ops::refusal(net::kUnavailable,
                                 "cannot read " + copies.string() + ": " + failed.message());
         }
-        if (there >= kCopiesMax) {
+        if (there >= kStoreCopiesMax) {
             return ops::refusal(net::kConflict, copies.string() + " has " + std::to_string(there) +
                                                     " copies: remove the unused ones");
         }
@@ -70,14 +72,18 @@ struct StoreService::Impl {
     const fs::path edge_store;
     const fs::path copies;
     const LogProofs proofs;
-    std::uint64_t next = 0;  ///< of the thread
-    PageThread thread{"store-copies"};
-    std::optional<ops::Mount> mount;  ///< ends first
+    std::uint64_t next = 0;             ///< of the thread
+    PageThread thread{"store-copies"};  ///< last: it uses the others
 };
 
-StoreService::StoreService(ops::OpsServer& ops, const fs::path& data, const core::KeyRing& keys)
-    : impl_(std::make_unique<Impl>(ops, data, keys)) {}
+}  // namespace
 
-StoreService::~StoreService() = default;
+ops::Mount mount_store_service(ops::OpsServer& ops, const fs::path& data,
+                               const core::KeyRing& keys) {
+    return ops.mount_late("/store", [service = std::make_shared<StoreService>(data, keys)](
+                                        const auto& request, auto done) {
+        service->answer(request, std::move(done));
+    });
+}
 
 }  // namespace beckon::inspect

@@ -38,7 +38,7 @@ struct Running {
     ops::Metrics metrics;
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
-    inspect::BackupService service{server, *log, directory.path(), keys};
+    ops::Mount service = inspect::mount_backup_service(server, *log, directory.path(), keys);
 };
 
 }  // namespace

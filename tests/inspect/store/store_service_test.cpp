@@ -43,7 +43,7 @@ struct Running {
     ops::Metrics metrics;
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
-    inspect::StoreService service{server, directory.path(), keys};
+    ops::Mount service = inspect::mount_store_service(server, directory.path(), keys);
 };
 
 }  // namespace
@@ -51,7 +51,7 @@ struct Running {
 TEST_CASE("copies of the store beyond the bound are refused until one is removed") {
     Running running;
     std::filesystem::path last;
-    for (std::size_t i = 0; i < inspect::StoreService::kCopiesMax; ++i) {
+    for (std::size_t i = 0; i < inspect::kStoreCopiesMax; ++i) {
         const auto made = running.copy();
         REQUIRE(made.status == 200);
         last = json::parse(made.body)["directory"].get<std::string>();

@@ -254,7 +254,7 @@ nlohmann::json measured(const Arguments& arguments, log::EventLog& log, bool& al
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
     const auto keys = core::KeyRing::generate();
-    const inspect::LogService service{server, log, keys};
+    const auto service = inspect::mount_log_service(server, log, keys);
     const auto outside = tools::open_running_log({.port = server.port(), .version = {}},
                                                  inspect::log_proof(keys.newest()));
     add("through the ops port", *outside);

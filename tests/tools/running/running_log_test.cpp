@@ -50,7 +50,7 @@ struct Running {
     ops::Metrics metrics;
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
-    inspect::LogService service{server, *log, keys};
+    ops::Mount service = inspect::mount_log_service(server, *log, keys);
 };
 
 log::Ends ends_of(log::EventLog& log) {
