@@ -188,6 +188,20 @@ std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_
     return std::make_shared<core::KeyRing>(std::move(fresh));
 }
 
+namespace {
+
+/// Writes the ring's fingerprint to `control`.
+void publish(log::EventLog& log, log::Control& control, const core::KeyRing& ring) {
+    auto published = control;
+    published.keyring_fingerprint = ring.fingerprint();
+    must(log::write_control(log, published, control, kRingControlTimeout),
+         "cannot write control: ");
+    control = std::move(published);
+    core::log_info("app", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
+}
+
+}  // namespace
+
 bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created) {
     const auto made = parse_time(ring.keys().front().created);
     const auto log_made = parse_time(log_created);
@@ -205,13 +219,9 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRin
                 "if its subscription were gone. Is this the right cluster and --kafka-prefix? If "
                 "this ring belongs to it, run `beckon keys publish` once");
         }
-        auto published = control;
-        published.keyring_fingerprint = ring.fingerprint();
-        must(log::write_control(log, published, control, kRingControlTimeout),
-             "cannot write control: ");
+        publish(log, control, ring);
         // Another role may have published its own meanwhile: the last one in the log counts.
         control = must(log::read_control(log, kRingControlTimeout), "cannot read control: ");
-        core::log_info("app", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
     }
     const auto in_force = part_of(ring, *control.keyring_fingerprint);
     if (!in_force) refuse_other_ring(control, ring, config);
@@ -224,12 +234,7 @@ void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core:
         control.keyring_fingerprint ? match(ring, *control.keyring_fingerprint) : RingMatch::grown;
     if (how == RingMatch::other) refuse_other_ring(control, ring, config);
     if (how == RingMatch::same) return;
-    auto published = control;
-    published.keyring_fingerprint = ring.fingerprint();
-    must(log::write_control(log, published, control, kRingControlTimeout),
-         "cannot write to the log: ");
-    control = std::move(published);
-    core::log_info("app", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
+    publish(log, control, ring);
 }
 
 }  // namespace beckon::app

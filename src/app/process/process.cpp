@@ -66,6 +66,13 @@ bool is_usable(const std::filesystem::directory_entry& file) {
     return ::faccessat(AT_FDCWD, file.path().c_str(), wanted, AT_EACCESS) == 0 || errno != EACCES;
 }
 
+/// nullopt: it has gone meanwhile, or its owner cannot be seen.
+std::optional<ForeignFile> foreign(const std::filesystem::path& file) {
+    struct stat found {};
+    if (::stat(file.c_str(), &found) != 0) return std::nullopt;
+    return ForeignFile{file, name_of_user(found.st_uid), name_of_user(::geteuid())};
+}
+
 /// The process that holds the lock.
 std::string pid_in(int file) {
     std::array<char, 64> text{};
@@ -123,41 +130,35 @@ extern "C" void leave_now(int signal) { _exit(128 + signal); }
 }  // namespace
 
 std::string ForeignFile::give(const std::filesystem::path& data) const {
-    return file.string() + " belongs to the user " + owner + ", and " + self +
-           ", as which this runs, may not use it: chown -R " + self + " " + data.string();
+    return why() + "chown -R " + self + " " + data.string();
 }
 
 std::string ForeignFile::run_as_owner() const {
+    return why() + "run the command as that user (runuser -u " + owner + " -- beckon ...)";
+}
+
+std::string ForeignFile::why() const {
     return file.string() + " belongs to the user " + owner + ", and " + self +
-           ", as which this runs, may not use it: run the command as that user (runuser -u " +
-           owner + " -- beckon ...)";
+           ", as which this runs, may not use it: ";
 }
 
 std::optional<ForeignFile> foreign_file(const std::filesystem::path& data) {
     constexpr int kDepth = 1;  // <data>/log/CURRENT
-    const auto judge = [&](const auto& file) -> std::optional<ForeignFile> {
-        if (is_usable(file)) return std::nullopt;
-        struct stat found {};
-        ::stat(file.path().c_str(), &found);
-        return ForeignFile{file.path(), name_of_user(found.st_uid), name_of_user(::geteuid())};
-    };
     std::error_code error;
     const std::filesystem::directory_entry top{data, error};
     if (error == std::errc::permission_denied) {
         for (auto above = std::filesystem::absolute(data).parent_path();
              above != above.parent_path(); above = above.parent_path()) {
             if (::access(above.c_str(), X_OK) == 0 || errno != EACCES) continue;
-            struct stat found {};
-            if (::stat(above.c_str(), &found) != 0) continue;
-            return ForeignFile{above, name_of_user(found.st_uid), name_of_user(::geteuid())};
+            if (auto found = foreign(above)) return found;
         }
     }
     if (error || !top.exists(error)) return std::nullopt;
-    if (auto found = judge(top)) return found;
+    if (!is_usable(top)) return foreign(data);
     auto files = std::filesystem::recursive_directory_iterator{data, error};
     for (; !error && files != std::filesystem::recursive_directory_iterator{};
          files.increment(error)) {
-        if (auto found = judge(*files)) return found;
+        if (!is_usable(*files)) return foreign(files->path());
         if (files.depth() >= kDepth) files.disable_recursion_pending();
     }
     return std::nullopt;
@@ -170,37 +171,28 @@ DataDirectory::DataDirectory(const std::filesystem::path& path) {
         refuse_directory("make", path, error);
     }
     if (made) ::chmod(path.c_str(), 0700);
-    const auto file = path / "lock";
-    lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock_ < 0) {
+    lock_.reset(::open((path / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock_) {
         refuse_directory("write to", path, {errno, std::generic_category()});
     }
-    if (!lock_or_wait(lock_, path)) {
-        const auto owner = pid_in(lock_);
-        ::close(lock_);
+    if (!lock_or_wait(lock_.get(), path)) {
+        const auto owner = pid_in(lock_.get());
         throw StartupError("the data directory " + path.string() + " is in use by another process" +
                            (owner.empty() ? "" : " (pid " + owner + ")") +
                            "; stop it, or name another with --data");
     }
     const auto text = std::to_string(::getpid());
-    if (::ftruncate(lock_, 0) != 0 ||
-        ::pwrite(lock_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-        const int why = errno;
-        ::close(lock_);
+    if (::ftruncate(lock_.get(), 0) != 0 ||
+        ::pwrite(lock_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
         throw StartupError("cannot write to the data directory " + path.string() + ": " +
-                           std::strerror(why));
+                           std::strerror(errno));
     }
 }
 
 bool DataDirectory::in_use(const std::filesystem::path& path) {
-    const int file = ::open((path / "lock").c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    const bool held = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    ::close(file);
-    return held;
+    const core::Descriptor file{::open((path / "lock").c_str(), O_RDONLY | O_CLOEXEC)};
+    return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
-
-DataDirectory::~DataDirectory() { ::close(lock_); }
 
 Signals::Signals() {
     const auto set = handled_signals();

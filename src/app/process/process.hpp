@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/descriptors.hpp"
 #include "core/result.hpp"
 
 #include <chrono>
@@ -44,6 +45,9 @@ struct ForeignFile {
     std::string give(const std::filesystem::path& data) const;
     /// For a command: with both users and how to run it as the owner.
     std::string run_as_owner() const;
+
+private:
+    std::string why() const;
 };
 /// One in a data directory, in a directory in it, or on the way to it. nullopt: there is none.
 std::optional<ForeignFile> foreign_file(const std::filesystem::path& data);
@@ -53,15 +57,12 @@ std::optional<ForeignFile> foreign_file(const std::filesystem::path& data);
 class DataDirectory {
 public:
     explicit DataDirectory(const std::filesystem::path& path);
-    ~DataDirectory();
-    DataDirectory(const DataDirectory&) = delete;
-    DataDirectory& operator=(const DataDirectory&) = delete;
 
     /// Whether another process holds the directory. Changes nothing.
     static bool in_use(const std::filesystem::path& path);
 
 private:
-    int lock_ = -1;
+    core::Descriptor lock_;
 };
 
 /// SIGTERM and SIGINT ask for a stop, SIGHUP for rereading certificates. Blocks these signals in

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -22,30 +24,30 @@ namespace metric = ops::metric;
 
 constexpr log::TopicPartition kOwnership{log::Topic::kOwnership, 0};
 
-/// A metric whose series are added up, or of which the greatest counts, under the console's name.
+enum class As : std::uint8_t { counter, sum, greatest };
+
+/// A metric under the console's name: its series are added up, or the greatest of them counts.
 struct Taken {
     std::string_view metric;
     const char* name;
+    As as;
 };
-constexpr std::array<Taken, 3> kCounters{{
-    {metric::kEdgeDelivered, "delivered"},
-    {metric::kEdgeAcked, "acked"},
-    {metric::kRetryAttempts, "attempts"},
-}};
-constexpr std::array<Taken, 7> kSums{{
-    {metric::kEdgeClients, "clients"},
-    {metric::kEdgeLinks, "links"},
-    {metric::kEdgeWaiting, "waiting"},
-    {metric::kEdgeLag, "lag_records"},
-    {metric::kIngestViewLag, "lag_records"},
-    {metric::kReliabilityLag, "lag_records"},
-    {metric::kRetryWaiting, "deliveries"},
-}};
-constexpr std::array<Taken, 3> kGreatest{{
-    {metric::kEdgeWaitingOldest, "oldest_seconds"},
-    {metric::kEdgeLagSeconds, "lag_seconds"},
-    {metric::kIngestViewLagSeconds, "lag_seconds"},
-}};
+
+constexpr auto kTaken = std::to_array<Taken>({
+    {metric::kEdgeDelivered, "delivered", As::counter},
+    {metric::kEdgeAcked, "acked", As::counter},
+    {metric::kRetryAttempts, "attempts", As::counter},
+    {metric::kEdgeClients, "clients", As::sum},
+    {metric::kEdgeLinks, "links", As::sum},
+    {metric::kEdgeWaiting, "waiting", As::sum},
+    {metric::kEdgeLag, "lag_records", As::sum},
+    {metric::kIngestViewLag, "lag_records", As::sum},
+    {metric::kReliabilityLag, "lag_records", As::sum},
+    {metric::kRetryWaiting, "deliveries", As::sum},
+    {metric::kEdgeWaitingOldest, "oldest_seconds", As::greatest},
+    {metric::kEdgeLagSeconds, "lag_seconds", As::greatest},
+    {metric::kIngestViewLagSeconds, "lag_seconds", As::greatest},
+});
 
 double value_of(const prometheus::MetricFamily& family, const prometheus::ClientMetric& series) {
     return family.type == prometheus::MetricType::Counter ? series.counter.value
@@ -121,16 +123,11 @@ ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families)
         if (family.name == metric::kEdgeDeliverSeconds) take_histogram(family, out);
         if (family.name == metric::kIngestViewOffset) take_view(family, out);
         for (const auto& series : family.metric) {
-            for (const auto& one : kCounters) {
-                if (family.name == one.metric) out.counters[one.name] += value_of(family, series);
-            }
-            for (const auto& one : kSums) {
-                if (family.name == one.metric) out.gauges[one.name] += value_of(family, series);
-            }
-            for (const auto& one : kGreatest) {
+            for (const auto& one : kTaken) {
                 if (family.name != one.metric) continue;
-                auto& greatest = out.gauges[one.name];
-                greatest = std::max(greatest, value_of(family, series));
+                auto& taken = (one.as == As::counter ? out.counters : out.gauges)[one.name];
+                const double value = value_of(family, series);
+                taken = one.as == As::greatest ? std::max(taken, value) : taken + value;
             }
         }
     }

@@ -98,20 +98,6 @@ std::shared_ptr<rocks::Memory> memory_of(const Config& config) {
                                            std::min(kWriteBuffersMax, config.cache_bytes / 2));
 }
 
-/// Asks the process to stop after a time, as long as this lives; zero: never.
-class EndAfter {
-public:
-    explicit EndAfter(seconds time) {
-        if (time == time.zero()) return;
-        thread_ = std::jthread{[time](const std::stop_token& stop) {
-            if (core::pause(stop, time)) Signals::request_stop();
-        }};
-    }
-
-private:
-    std::jthread thread_;
-};
-
 /// A stop has `stop_timeout` in all, so its steps are parts of it: seven tenths at an edge, and the
 /// log's end has time left.
 void share_stop_timeout(Config& config) {
@@ -598,7 +584,9 @@ int run_retry(Config config) {
                       process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);
     core::log_info("app", "listening", {{"webhooks_port", retry.port()}});
-    const EndAfter end{config.retry.max_runtime};
+    const std::jthread end{[time = config.retry.max_runtime](const std::stop_token& stop) {
+        if (time > time.zero() && core::pause(stop, time)) Signals::request_stop();
+    }};
     return on.serve([&] { retry.reload_tls(); });
 }
 

@@ -120,13 +120,12 @@ void check_start_descriptors() {
 
 using OptionalFile = std::optional<std::filesystem::path>;
 
-void check_start_tls(const std::string& part, const OptionalFile& certificate,
+/// `setting`: of the certificate.
+void check_start_tls(const char* setting, const OptionalFile& certificate,
                      const OptionalFile& key) {
     if (!certificate || !key) return;
     const auto good = net::check({*certificate, *key});
-    if (!good) {
-        throw core::SetupError(part + ".tls_certificate: " + good.error().message);
-    }
+    if (!good) throw core::SetupError(std::string{setting} + ": " + good.error().message);
     net::warn_if_not_valid(*certificate);
 }
 
@@ -141,11 +140,7 @@ void check_start_credentials(const retry::RoleConfig& config) {
     };
     each("retry.fcm.credentials", config.fcm_credentials, retry::load_fcm_credentials);
     each("retry.apns.credentials", config.apns_credentials, retry::load_apns_credentials);
-    if (config.client_certificate && config.client_key) {
-        const auto good = net::check({*config.client_certificate, *config.client_key});
-        if (!good) throw core::SetupError("retry.client_certificate: " + good.error().message);
-        net::warn_if_not_valid(*config.client_certificate);
-    }
+    check_start_tls("retry.client_certificate", config.client_certificate, config.client_key);
     if (!config.ca_file.empty() && ::access(config.ca_file.c_str(), R_OK) != 0) {
         throw core::SetupError("retry.ca_file: cannot read " + config.ca_file + ": " +
                                std::generic_category().message(errno));
@@ -173,13 +168,15 @@ void check_start_key_ring(const Config& config) {
 void check_start_files(const Config& config, Reader role) {
     if (role == Reader::standalone) check_start_key_ring(config);
     if (plays(role, Reader::endpoint)) {
-        check_start_tls("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key);
+        check_start_tls("endpoint.tls_certificate", config.endpoint.tls_certificate,
+                        config.endpoint.tls_key);
     }
     if (plays(role, Reader::edge)) {
-        check_start_tls("edge", config.edge.tls_certificate, config.edge.tls_key);
+        check_start_tls("edge.tls_certificate", config.edge.tls_certificate, config.edge.tls_key);
     }
     if (plays(role, Reader::retry)) {
-        check_start_tls("retry", config.retry.tls_certificate, config.retry.tls_key);
+        check_start_tls("retry.tls_certificate", config.retry.tls_certificate,
+                        config.retry.tls_key);
         check_start_credentials(config.retry);
     }
     if (plays(role, Reader::console)) console::check_token(config.console);
