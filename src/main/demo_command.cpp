@@ -5,8 +5,8 @@
 #include "app/roles/roles.hpp"
 #include "client/url.hpp"
 #include "core/authority.hpp"
-#include "core/handle.hpp"
 #include "core/logger.hpp"
+#include "fetch/transfer.hpp"
 #include "main/commands.hpp"
 #include "tools/api/api_command.hpp"
 #include "tools/demo/demo.hpp"
@@ -14,8 +14,6 @@
 #include <cstring>
 
 #include <CLI/CLI.hpp>
-#include <netdb.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace beckon {
@@ -46,37 +44,23 @@ private:
     std::filesystem::path path_;
 };
 
-using FoundAddresses = core::Handle<addrinfo, freeaddrinfo>;
-
-bool connects(const addrinfo& address) {
-    const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return false;
-    const bool connected = ::connect(fd, address.ai_addr, address.ai_addrlen) == 0;
-    ::close(fd);
-    return connected;
-}
-
 bool something_listens(const client::Url& url) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const auto port = std::to_string(url.port);
-    if (::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found) != 0) return false;
-    const FoundAddresses addresses{found};
-    for (const auto* at = found; at; at = at->ai_next) {
-        if (connects(*at)) return true;
-    }
-    return false;
+    const auto curl = fetch::make_easy();
+    fetch::Transfer transfer{
+        curl.get(),
+        {.url = "http://" + core::with_brackets(url.host) + ":" + std::to_string(url.port),
+         .timeout = std::chrono::seconds{10}}};
+    curl_easy_setopt(curl.get(), CURLOPT_CONNECT_ONLY, 1L);
+    return transfer.perform().has_value();
 }
 
 int webhook_demo_at(const Config& config, const std::string& origin,
                     const tools::DemoOptions& options) {
     return tools::run_webhook_demo(
-        {.api = tools::api_options(config, {.url = origin,
-                                            .ca_file = options.ca_file.value_or("").string(),
-                                            .insecure = options.insecure}),
-         .timeout = options.timeout,
-         .json = options.json});
+        tools::api_options(config, {.url = origin,
+                                    .ca_file = options.ca_file.value_or("").string(),
+                                    .insecure = options.insecure}),
+        options);
 }
 
 int demo_at(const app::Addresses& addresses, tools::DemoOptions options) {

@@ -4,7 +4,7 @@
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
-#include "log/blocking_executor.hpp"
+#include "log/read_partition.hpp"
 #include "support/temp_dir.hpp"
 #include "tools/keys/keys_tool.hpp"
 
@@ -65,24 +65,19 @@ struct NewInstallation {
     /// Everything in the client's partition of `subscriptions`.
     std::vector<core::Record> subscriptions_of(const core::Uaid& uaid) {
         app::Installation installation{config};
-        log::BlockingExecutor executor;
         std::vector<core::Record> found;
-        bool drained = false;
-        std::unique_ptr<log::PartitionReader> reader;
-        reader = installation.log().open_reader(
-            {log::Topic::kSubscriptions, core::partition_of(uaid, 4)}, 0, executor, [&] {
-                const auto taken = reader->take(100, [&](const core::RecordView& view) {
-                    auto& record = found.emplace_back();
-                    record.key = view.key;
-                    record.value = std::string{view.value.value_or("")};
-                    for (const auto& h : view.headers) {
-                        record.headers.push_back({lasting(h.name), std::string{h.value}});
-                    }
-                });
-                drained = !taken || taken->drained;
-            });
-        const auto until = core::SystemClock{}.mono() + std::chrono::seconds{10};
-        REQUIRE(executor.wait_until([&] { return drained; }, until));
+        const auto read = log::read_partition(
+            installation.log(), {log::Topic::kSubscriptions, core::partition_of(uaid, 4)},
+            [&](const core::RecordView& view) {
+                auto& record = found.emplace_back();
+                record.key = view.key;
+                record.value = std::string{view.value.value_or("")};
+                for (const auto& h : view.headers) {
+                    record.headers.push_back({lasting(h.name), std::string{h.value}});
+                }
+            },
+            std::chrono::seconds{10});
+        REQUIRE(read);
         return found;
     }
 

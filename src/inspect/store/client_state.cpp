@@ -15,8 +15,6 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::size_t kAtOnce = 1'000;
-
 /// Folds the client's records of one log topic that were appended up to `at`.
 core::Result<void> fold_until(log::EventLog& log, log::TopicPartition where, const core::Uaid& uaid,
                               Timestamp at, ScratchStore& store, const ScanLimits& limits) {
@@ -32,9 +30,7 @@ core::Result<void> fold_until(log::EventLog& log, log::TopicPartition where, con
 std::vector<WaitingMessage> waiting_of(store::PartitionStore& partition, const core::Uaid& client,
                                        Timestamp at) {
     std::vector<WaitingMessage> out;
-    store::DrainCursor cursor;
-    cursor.until = std::numeric_limits<core::Offset>::max();
-    const auto sink = [&](const store::MessageView& message) {
+    each_waiting(partition, client, at, [&](const store::MessageView& message) {
         out.push_back({.key = message.key,
                        .channel = message.channel,
                        .offset = message.offset,
@@ -42,9 +38,7 @@ std::vector<WaitingMessage> waiting_of(store::PartitionStore& partition, const c
                        .expires = message.expiry,
                        .topic = std::string{message.topic.value_or("")},
                        .bytes = message.body.size()});
-    };
-    while (!partition.read_pending(client, cursor, kAtOnce, at, sink).done) {
-    }
+    });
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include "store/edge_store.hpp"
 
 #include <cstdlib>
+#include <limits>
 #include <system_error>
 
 namespace beckon::inspect {
@@ -116,6 +117,15 @@ void ScratchStore::fold_subscription(const core::RecordView& record) {
                    [](const core::BarrierRecord&) {}, [](const core::Lease&) {},
                    [](const core::Unknown&) {}},
                core::decode_subscription(record, scratch_));
+}
+
+void each_waiting(store::PartitionStore& partition, const core::Uaid& client, core::Timestamp now,
+                  const std::function<void(const store::MessageView&)>& sink) {
+    constexpr std::size_t kAtOnce = 1'000;
+    store::DrainCursor cursor;
+    cursor.until = std::numeric_limits<core::Offset>::max();
+    while (!partition.read_pending(client, cursor, kAtOnce, now, sink).done) {
+    }
 }
 
 }  // namespace beckon::inspect

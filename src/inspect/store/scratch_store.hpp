@@ -8,6 +8,7 @@
 #include "store/edge_store.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,5 +52,9 @@ private:
     std::unique_ptr<store::PartitionStore> partition_;
     core::DecodeScratch scratch_;
 };
+
+/// Passes on every message that waits for a client at `now`, in the order of delivery.
+void each_waiting(store::PartitionStore& partition, const core::Uaid& client, core::Timestamp now,
+                  const std::function<void(const store::MessageView&)>& sink);
 
 }  // namespace beckon::inspect

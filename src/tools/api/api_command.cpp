@@ -60,9 +60,11 @@ void add_all_owners(CLI::App& command, ApiAccess& access, const char* help) {
 
 CLI::App& add_api_command(app::CommandLine& line, CLI::App& parent, CommandText text,
                           ApiAccess& access, const std::function<int(client::ApiClient&)>& run) {
-    auto& command =
-        line.add(parent, text.name, text.help, app::Reader::webhooks,
-                 [&access, run](const auto& config) { return run(*open_api(config, access)); });
+    auto& command = line.add(parent, text.name, text.help, app::Reader::webhooks,
+                             [&access, run](const auto& config) {
+                                 client::ApiClient api{api_options(config, access)};
+                                 return run(api);
+                             });
     add_api_access(command, access);
     return command;
 }
@@ -95,10 +97,6 @@ client::ApiClient::Options api_options(const app::Config& config, const ApiAcces
             : retry::Caller{.owner = access.owner, .publishes_to_all = access.publishes_to_all};
     options.token = app::must(retry::make_token(key_ring_of(config).keys().front(), caller));
     return options;
-}
-
-std::unique_ptr<client::ApiClient> open_api(const app::Config& config, const ApiAccess& access) {
-    return std::make_unique<client::ApiClient>(api_options(config, access));
 }
 
 std::string token_of(const app::Config& config, const std::string& owner, bool publishes_to_all) {

@@ -4,7 +4,6 @@
 #include "client/api_client.hpp"
 
 #include <functional>
-#include <memory>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -29,7 +28,6 @@ struct ApiAccess {
 
 /// Throws StartupError: no token and no key ring that we may read, or no name of an owner.
 client::ApiClient::Options api_options(const app::Config& config, const ApiAccess& access);
-std::unique_ptr<client::ApiClient> open_api(const app::Config& config, const ApiAccess& access);
 
 /// The token of an owner, made with the key ring of the configuration. Throws StartupError.
 std::string token_of(const app::Config& config, const std::string& owner, bool publishes_to_all);

@@ -192,8 +192,7 @@ int show_cluster(log::EventLog& log, Ownership& ownership, const ClusterOptions&
 
 int run_cluster(const app::Config& config, const ClusterOptions& options) {
     ToolLog log{config};
-    Ownership ownership{{.partitions = log.control().partitions, .unreported = log.unreported()},
-                        log.log()};
+    Ownership ownership{log};
     if (!options.watch) return show_cluster(log.log(), ownership, options);
     std::stop_source over;
     const app::StopSignals signals{[&over] { over.request_stop(); }};

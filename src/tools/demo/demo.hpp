@@ -49,13 +49,7 @@ int run_demo(const DemoOptions& options);
 
 /// `beckon demo --webhooks`: an event travels to a webhook, with the time of each step; then one
 /// whose receiver fails at first.
-struct WebhookDemoOptions {
-    client::ApiClient::Options api;
-    std::chrono::milliseconds timeout{15'000};  ///< for each step
-    bool json = false;                          ///< one JSON object at the end, no steps
-};
-
-/// 0 only if every event arrived as it was posted, and signed.
-int run_webhook_demo(const WebhookDemoOptions& options);
+/// `options`: `timeout` and `json`. 0 only if every event arrived as it was posted, and signed.
+int run_webhook_demo(const client::ApiClient::Options& api, const DemoOptions& options);
 
 }  // namespace beckon::tools

@@ -10,6 +10,8 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -25,11 +27,6 @@ constexpr const char* kType = "demo.hello";
 constexpr int kWebhookAccepted = 202;
 /// A role that is just starting reads all webhooks first.
 constexpr std::chrono::seconds kPatience{60};
-
-client::ApiClient::Options patient(client::ApiClient::Options options) {
-    options.patience = kPatience;
-    return options;
-}
 
 /// The requests that came to the receiver, for the thread that waits for them.
 class Arrivals {
@@ -69,9 +66,10 @@ private:
 
 class WebhookDemo {
 public:
-    explicit WebhookDemo(const WebhookDemoOptions& options)
+    WebhookDemo(client::ApiClient::Options api, const DemoOptions& options)
         : options_(options),
-          api_(patient(options.api)),
+          origin_(api.origin),
+          api_(std::move(api)),
           receiver_(0, [this](const auto& request) { return arrivals_.add(request); }),
           steps_(options.json) {}
 
@@ -92,7 +90,8 @@ private:
     void unsubscribe();
     Result<void> everything();
 
-    const WebhookDemoOptions& options_;
+    const DemoOptions& options_;
+    const std::string origin_;
     client::ApiClient api_;
     Arrivals arrivals_;
     WebhookReceiver receiver_;
@@ -194,14 +193,16 @@ Result<void> WebhookDemo::everything() {
 int WebhookDemo::run() {
     const auto done = everything();
     webhook_.reset();
-    return steps_.finish(done, "api", options_.api.origin, "Every event arrived as it was posted.");
+    return steps_.finish(done, "api", origin_, "Every event arrived as it was posted.");
 }
 
 }  // namespace
 
-int run_webhook_demo(const WebhookDemoOptions& options) {
+int run_webhook_demo(const client::ApiClient::Options& api, const DemoOptions& options) {
     try {
-        return WebhookDemo{options}.run();
+        auto patient = api;
+        patient.patience = kPatience;
+        return WebhookDemo{std::move(patient), options}.run();
     } catch (const std::exception& fault) {
         app::print_error(std::string{"beckon: "} + fault.what());
         return app::kFailed;

@@ -239,16 +239,6 @@ constexpr std::size_t kCheckBytesMax = 64U << 10;
 /// VAPID tokens are judged by the clock, and a TTL of seconds too.
 constexpr std::chrono::seconds kSkewMax{5};
 
-std::size_t note_date(char* data, std::size_t size, std::size_t count, void* user) noexcept {
-    const std::string_view line{data, size * count};
-    constexpr std::string_view kDate = "date:";
-    if (line.size() > kDate.size() && (line[0] == 'd' || line[0] == 'D') &&
-        line.substr(1, 4) == kDate.substr(1)) {
-        *static_cast<std::string*>(user) = line.substr(kDate.size());
-    }
-    return size * count;
-}
-
 Finding skew_of(const std::string& date, core::Timestamp now) {
     const auto seconds = curl_getdate(date.c_str(), nullptr);
     if (date.empty() || seconds < 0) {
@@ -317,9 +307,8 @@ Findings topics_findings(const app::Config& config, const log::Control& control)
 }
 
 /// Which processes live, and what they report of themselves: in the console's words.
-Findings process_findings(const app::Config& config, const log::Control& control,
-                          log::EventLog& log) {
-    Ownership ownership{{.partitions = control.partitions}, log};
+Findings process_findings(const app::Config& config, ToolLog& log) {
+    Ownership ownership{log};
     if (const auto read = ownership.read(kCheckTimeout); !read) {
         return {{Verdict::unknown, "processes", read.error().message, ""}};
     }
@@ -361,8 +350,8 @@ Findings check_log(const app::Config& config, std::optional<app::Reader> role) {
                           fingerprint_finding(config, control)};
         if (kafka) {
             append(findings, topics_findings(config, control));
-            append(findings, role ? check_rights(config, control, *role)
-                                  : process_findings(config, control, log.log()));
+            append(findings,
+                   role ? check_rights(config, control, *role) : process_findings(config, log));
         }
         return findings;
     } catch (const core::SetupError& error) {
@@ -396,9 +385,6 @@ Finding check_process(const app::Config& config, bool needed) {
 Findings check_public_url(const std::string& origin, core::Timestamp now) {
     const auto url = origin + "/__lbheartbeat__";
     const auto curl = fetch::make_easy();
-    std::string date;
-    curl_easy_setopt(curl.get(), CURLOPT_HEADERFUNCTION, note_date);
-    curl_easy_setopt(curl.get(), CURLOPT_HEADERDATA, &date);
     fetch::Transfer transfer{
         curl.get(), {.url = url, .timeout = kCheckTimeout, .body_bytes_max = kCheckBytesMax}};
     const auto answer = transfer.perform();
@@ -411,7 +397,10 @@ Findings check_public_url(const std::string& origin, core::Timestamp now) {
         return {{Verdict::bad, "public URL", origin + " answers " + std::to_string(answer->status),
                  "the server there is not Beckon's HTTP API, or the proxy cannot reach it"}};
     }
-    return {{.what = "public URL", .detail = origin + " answers"}, skew_of(date, now)};
+    curl_header* date = nullptr;
+    curl_easy_header(curl.get(), "Date", 0, CURLH_HEADER, -1, &date);
+    return {{.what = "public URL", .detail = origin + " answers"},
+            skew_of(date ? date->value : "", now)};
 }
 
 }  // namespace beckon::tools

@@ -137,10 +137,7 @@ int run_message(const app::Config& config, const MessageOptions& asked, std::ost
     std::optional<Ownership> ownership;
     const inspect::TraceOptions options{
         .partitions = log.control().partitions, .now = now, .homeless = [&](core::Partition p) {
-            ownership.emplace(
-                console::OwnershipView::Options{.partitions = log.control().partitions,
-                                                .unreported = log.unreported()},
-                log.log());
+            ownership.emplace(log);
             return ownership->read(kReadTimeout) && ownership->view().reader_of("edge", p).dead;
         }};
     const auto found = app::must(inspect::find_name(tokens, log.log(), asked.id, options));

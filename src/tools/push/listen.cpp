@@ -6,12 +6,13 @@
 #include "client/user_agent.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
+#include "core/descriptors.hpp"
 #include "core/json_text.hpp"
+#include "core/pause.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <random>
+#include <stop_token>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -53,20 +54,15 @@ Result<std::optional<std::string>> vapid_point(const std::string& option) {
 class StateLock {
 public:
     explicit StateLock(const std::filesystem::path& state)
-        : file_(::open((state.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-        held_ = file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0;
-    }
-    ~StateLock() {
-        if (file_ >= 0) ::close(file_);
-    }
-    StateLock(const StateLock&) = delete;
-    StateLock& operator=(const StateLock&) = delete;
+        : file_(::open((state.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)),
+          held_(!file_ || ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0) {}
+
     /// Also where no lock file can be made: saving the state then reports the fault.
     bool held() const { return held_; }
 
 private:
-    int file_;
-    bool held_;
+    const core::Descriptor file_;
+    const bool held_;
 };
 
 /// The parts of one `listen`: everything but the waiting signal handler.
@@ -92,6 +88,7 @@ private:
     void print(const std::string& text, const json& event);
     bool wait_before_retry();
     bool finished() const { return options_.count != 0 && received_ >= options_.count; }
+    bool stopping() const { return stop_.stop_requested(); }
     bool out_of_time() const { return deadline_ && steady_clock::now() >= *deadline_; }
     int leave();
 
@@ -103,21 +100,11 @@ private:
     milliseconds backoff_ = kFirstBackoff;
     std::string shown_endpoint_;
 
-    std::mutex mutex_;  // guards stopping_
-    std::condition_variable wake_;
-    bool stopping_ = false;
-    bool stopping() {
-        const std::scoped_lock lock{mutex_};
-        return stopping_;
-    }
+    std::stop_source stop_;
 };
 
 void Listener::stop() {
-    {
-        const std::scoped_lock lock{mutex_};
-        stopping_ = true;
-    }
-    wake_.notify_all();
+    stop_.request_stop();
     agent_.interrupt();
 }
 
@@ -222,9 +209,7 @@ bool Listener::wait_before_retry() {
         wait = std::min(wait, std::chrono::ceil<milliseconds>(*deadline_ - steady_clock::now()));
     }
     backoff_ = std::min(backoff_ * 2, kLongestBackoff);
-    std::unique_lock lock{mutex_};
-    wake_.wait_for(lock, wait, [this] { return stopping_; });
-    return !stopping_ && !out_of_time();
+    return core::pause(stop_.get_token(), wait) && !out_of_time();
 }
 
 int Listener::leave() {

@@ -1,8 +1,8 @@
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
+#include "client/api_client.hpp"
 #include "core/json_text.hpp"
 #include "core/time_text.hpp"
-#include "fetch/transfer.hpp"
 #include "tools/commands.hpp"
 
 #include <algorithm>
@@ -114,16 +114,12 @@ struct ReliabilityOptions {
 constexpr std::chrono::milliseconds kAskAgain{200};
 constexpr int kAskMax = 5 * 600;  // ten minutes
 constexpr std::chrono::seconds kReplyTimeout{10};
-constexpr std::size_t kReplyBytesMax = 16U << 20;
 
 /// Asks until the page is there; 202: it is being made.
-core::Result<fetch::Transfer::Answer> get(const std::string& ops, const std::string& path) {
-    const auto curl = fetch::make_easy();
+core::Result<client::ApiAnswer> get(const std::string& ops, const std::string& path) {
+    client::ApiClient process{{.origin = ops, .timeout = kReplyTimeout, .patience = {}}};
     for (int asked_again = 0;; ++asked_again) {
-        fetch::Transfer transfer{
-            curl.get(),
-            {.url = ops + path, .timeout = kReplyTimeout, .body_bytes_max = kReplyBytesMax}};
-        auto reply = transfer.perform();
+        auto reply = process.ask({.path = path});
         if (!reply || reply->status != 202 || asked_again == kAskMax) return reply;
         std::this_thread::sleep_for(kAskAgain);
     }
@@ -134,8 +130,7 @@ int show_reliability(const ReliabilityOptions& asked, const std::string& path,
                      const std::function<std::string(const std::string&)>& readable) {
     const auto reply = get(asked.ops, path);
     if (!reply) {
-        app::print_error("beckon: no process answers at " + asked.ops + ": " +
-                         reply.error().message + " (--ops URL)");
+        app::print_error("beckon: no process answers at " + reply.error().message + " (--ops URL)");
         return 1;
     }
     if (reply->status != 200) {

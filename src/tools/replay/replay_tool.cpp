@@ -8,8 +8,6 @@
 #include "records/events.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -184,12 +182,6 @@ namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-void append_number(std::string& out, std::int64_t number) {
-    std::array<char, 24> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-    out.append(text.data(), end);
-}
-
 bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
@@ -226,19 +218,15 @@ void append_json(std::string& out, log::TopicPartition where, const core::Record
     out += "{\"topic\":";
     append_text(out, where.topic.name());
     out += ",\"partition\":";
-    append_number(out, where.partition);
+    out += std::to_string(where.partition);
     out += ",\"offset\":";
-    append_number(out, record.offset);
+    out += std::to_string(record.offset);
     out += ",\"time\":";
-    append_number(out, record.time.time_since_epoch().count());
+    out += std::to_string(record.time.time_since_epoch().count());
     out += ",\"key\":";
     append_text(out, record.key);
     out += ",\"bytes\":";
-    if (record.value) {
-        append_number(out, static_cast<std::int64_t>(record.value->size()));
-    } else {
-        out += "null";
-    }
+    out += record.value ? std::to_string(record.value->size()) : "null";
     out += ",\"headers\":{";
     bool first = true;
     for (const auto& header : record.headers) {

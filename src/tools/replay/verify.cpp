@@ -25,8 +25,6 @@ namespace {
 using StoreRows = std::map<std::pair<std::string, std::string>, std::size_t>;
 
 constexpr std::size_t kClientsAtATime = 1'000;
-constexpr std::size_t kMessagesAtATime = 1'000;
-constexpr core::Offset kNoEnd = std::numeric_limits<core::Offset>::max();
 
 std::size_t hash_of(std::initializer_list<std::string_view> parts) {
     std::string all;
@@ -56,20 +54,11 @@ public:
             rows_[{"channel", core::to_hex(uaid) + '/' + core::to_hex(channel.channel)}] =
                 hash_of({text_of(channel.created), channel.vapid_sha256, text_of(channel.stamp)});
         }
-        add_messages(uaid);
+        inspect::each_waiting(partition_, uaid, now_,
+                              [&](const auto& message) { add_message(uaid, message); });
     }
 
 private:
-    void add_messages(const core::Uaid& uaid) {
-        store::DrainCursor cursor{.until = kNoEnd};
-        bool done = false;
-        while (!done) {
-            done = partition_
-                       .read_pending(uaid, cursor, kMessagesAtATime, now_,
-                                     [&](const auto& message) { add_message(uaid, message); })
-                       .done;
-        }
-    }
     void add_message(const core::Uaid& uaid, const store::MessageView& message) {
         rows_[{"message", core::to_hex(uaid) + '/' + core::to_hex(message.key)}] = hash_of(
             {std::to_string(message.offset), text_of(message.appended), text_of(message.expiry),

@@ -12,28 +12,21 @@ namespace beckon::tools {
 namespace {
 
 constexpr std::chrono::seconds kOpsReplyTimeout{10};
-constexpr std::size_t kReplyBytesMax = 16U << 20;
 
 }  // namespace
 
 OpsConnection::OpsConnection(const ops::OpsConfig& ops, const std::string& bearer)
-    : origin_("http://" + core::local_authority(ops.host, ops.port)) {
-    if (!bearer.empty()) headers_.add("Authorization: Bearer " + bearer);
-}
+    : process_({.origin = "http://" + core::local_authority(ops.host, ops.port),
+                .token = bearer,
+                .timeout = kOpsReplyTimeout,
+                .patience = {}}) {}
 
 core::Result<OpsConnection::Raw> OpsConnection::get(const std::string& target) {
-    fetch::Transfer transfer{
-        curl_.get(),
-        {.url = origin_ + target, .timeout = kOpsReplyTimeout, .body_bytes_max = kReplyBytesMax}};
-    transfer.headers(headers_);
-    auto answer = transfer.perform();
-    if (!answer) {
-        return core::fail(core::Fault::unavailable,
-                          "no Beckon answers at its ops port " + origin_ + " (" +
-                              answer.error().message +
-                              "): name the port of the running process with --ops-port");
-    }
-    return answer;
+    auto answer = process_.ask({.path = target});
+    if (answer) return answer;
+    return core::fail(core::Fault::unavailable,
+                      "no Beckon answers at its ops port (" + answer.error().message +
+                          "): name the port of the running process with --ops-port");
 }
 
 OpsReply OpsConnection::ask(const std::string& target) {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "app/config/config.hpp"
+#include "client/api_client.hpp"
 #include "core/result.hpp"
-#include "fetch/transfer.hpp"
 #include "ops/ops_server.hpp"
 
 #include <string>
@@ -13,7 +12,7 @@
 namespace beckon::tools {
 
 struct OpsReply {
-    long status = 0;
+    int status = 0;
     nlohmann::json body;  ///< discarded if it is no JSON
 };
 
@@ -25,8 +24,7 @@ OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target,
 /// One connection to an ops port, kept open between requests. Blocks; one thread.
 class OpsConnection {
 public:
-    using Raw = fetch::Transfer::Answer;
-
+    using Raw = client::ApiAnswer;
     /// `bearer`: the proof that some pages ask for; empty: none.
     OpsConnection(const ops::OpsConfig& ops, const std::string& bearer);
 
@@ -36,9 +34,7 @@ public:
     OpsReply ask(const std::string& target);
 
 private:
-    std::string origin_;
-    fetch::HeaderLines headers_;
-    fetch::Easy curl_ = fetch::make_easy();
+    client::ApiClient process_;
 };
 
 }  // namespace beckon::tools

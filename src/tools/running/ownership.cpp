@@ -27,8 +27,7 @@ std::optional<cluster::ProcessRecord> standalone(const app::Config& config) {
 
 std::vector<console::RefusedFacts> refused_posts(ToolLog& log, const app::Config& config,
                                                  const std::string& url) {
-    Ownership ownership{{.partitions = log.control().partitions, .unreported = log.unreported()},
-                        log.log()};
+    Ownership ownership{log};
     if (log.unreported() == console::Unreported::alive) {
         if (const auto report = standalone(config)) ownership.view().tell(*report);
     } else {
@@ -42,7 +41,7 @@ EdgePage ask_home(ToolLog& log, const app::Config& config, const std::string& ta
                   std::chrono::milliseconds timeout) {
     std::vector<std::string> edges{core::local_authority(config.ops.host, config.ops.port)};
     if (config.on_kafka()) {
-        Ownership ownership{{.partitions = log.control().partitions}, log.log()};
+        Ownership ownership{log};
         if (ownership.read(kReadTimeout)) {
             const auto reported = ownership.view().ops_ports_of_edges();
             edges.insert(edges.end(), reported.begin(), reported.end());

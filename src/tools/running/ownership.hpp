@@ -8,6 +8,7 @@
 #include "tools/running/tool_log.hpp"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,24 +22,28 @@ class Ownership {
 public:
     /// The log outlives it.
     Ownership(console::OwnershipView::Options options, log::EventLog& log)
-        : view_(options, log, executor_, clock_) {}
+        : view_(std::make_shared<console::OwnershipView>(options, log, executor_, clock_)) {}
+    explicit Ownership(ToolLog& log)
+        : Ownership({.partitions = log.control().partitions, .unreported = log.unreported()},
+                    log.log()) {}
 
     /// Until all records are read. Errors: timed_out.
     core::Result<void> read(std::chrono::milliseconds timeout) {
         const auto until = clock_.mono() + timeout;
-        if (executor_.wait_until([this] { return view_.complete(); }, until)) return {};
+        if (executor_.wait_until([this] { return view_->complete(); }, until)) return {};
         return core::fail(core::Fault::timed_out, "the log topic ownership was not read in time");
     }
     /// Follows the log for so long.
     void follow(core::Duration time) {
         executor_.wait_until([] { return false; }, clock_.mono() + time);
     }
-    console::OwnershipView& view() { return view_; }
+    console::OwnershipView& view() { return *view_; }
+    std::shared_ptr<const console::OwnershipView> shared_view() const { return view_; }
 
 private:
     core::SystemClock clock_;
     log::BlockingExecutor executor_;
-    console::OwnershipView view_;
+    const std::shared_ptr<console::OwnershipView> view_;
 };
 
 /// The refused POSTs to an endpoint URL, for people or as JSON, from the reports of the endpoints:

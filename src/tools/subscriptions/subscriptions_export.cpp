@@ -23,7 +23,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kRecordTimeout{10'000};
 constexpr std::size_t kClientsOfPage = 1'000;
-constexpr std::size_t kMessagesOfPage = 100;
 
 void fold(log::EventLog& log, log::TopicPartition where, inspect::ScratchStore& store) {
     app::must(log::read_partition(
@@ -54,11 +53,8 @@ Json message_json(const store::MessageView& message) {
 Json messages_json(store::PartitionStore& partition, const core::Uaid& client,
                    core::Timestamp now) {
     auto out = Json::array();
-    store::DrainCursor cursor;
-    cursor.until = std::numeric_limits<core::Offset>::max();
-    const auto sink = [&](const auto& message) { out.push_back(message_json(message)); };
-    while (!partition.read_pending(client, cursor, kMessagesOfPage, now, sink).done) {
-    }
+    inspect::each_waiting(partition, client, now,
+                          [&](const auto& message) { out.push_back(message_json(message)); });
     return out;
 }
 

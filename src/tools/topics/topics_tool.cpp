@@ -294,19 +294,16 @@ std::string terraform(const log::TopicSpec& topic, const std::string& name) {
     return text + "  }\n}\n";
 }
 
+const std::map<std::string, std::string (*)(const log::TopicSpec&, const std::string&)> kForms{
+    {"kafka-topics", kafka_topics}, {"strimzi", strimzi}, {"terraform", terraform}};
+
 }  // namespace
 
 std::string print_topics(const std::vector<log::TopicSpec>& topics, const std::string& prefix,
-                         TopicForm form) {
+                         const std::string& form) {
+    const auto print = kForms.at(form);
     std::string text;
-    for (const auto& topic : topics) {
-        const auto name = prefix + topic.topic.name();
-        switch (form) {
-            case TopicForm::kafka_topics: text += kafka_topics(topic, name); break;
-            case TopicForm::strimzi: text += strimzi(topic, name); break;
-            case TopicForm::terraform: text += terraform(topic, name); break;
-        }
-    }
+    for (const auto& topic : topics) text += print(topic, prefix + topic.topic.name());
     return text;
 }
 
@@ -358,13 +355,13 @@ int run(Topics topics, Work work) {
 struct CreateOptions {
     bool dry_run = false;
     bool new_log = false;
-    std::optional<TopicForm> print{};
+    std::string print{};  ///< a form; empty: the topics are made
 };
 
 int topics_create(const app::Config& config, const CreateOptions& create) {
-    if (create.print) {  // no broker is asked
+    if (!create.print.empty()) {  // no broker is asked
         app::print_text(
-            print_topics(log::topic_table(config.layout), config.kafka.prefix, *create.print));
+            print_topics(log::topic_table(config.layout), config.kafka.prefix, create.print));
         return 0;
     }
     // Without a ring there is nothing that the roles could be held to: topics can be made first.
@@ -396,12 +393,9 @@ void add_topics_create(app::CommandLine& line, CLI::App& topics) {
     command.add_flag("--dry-run", options.dry_run, "Only show what would be done");
     command.add_flag("--new-log", options.new_log,
                      "Make a new log for a key ring that was in use before");
-    static const std::map<std::string, TopicForm> forms{{"kafka-topics", TopicForm::kafka_topics},
-                                                        {"strimzi", TopicForm::strimzi},
-                                                        {"terraform", TopicForm::terraform}};
     command
-        .add_option_function<std::string>(
-            "--print", [](const std::string& form) { options.print = forms.at(form); },
+        .add_option(
+            "--print", options.print,
             "Only print the topics, for others who make them: kafka-topics, strimzi or terraform")
         ->check(CLI::IsMember({"kafka-topics", "strimzi", "terraform"}))
         ->type_name("FORM");

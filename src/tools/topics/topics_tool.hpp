@@ -15,16 +15,11 @@
 /// Blocking, main thread only.
 namespace beckon::tools {
 
-/// The forms in which others make topics from a repository.
-enum class TopicForm : std::uint8_t {
-    kafka_topics,  ///< commands of Kafka's own tool
-    strimzi,       ///< KafkaTopic resources of Kubernetes
-    terraform,     ///< kafka_topic resources of the provider Mongey/kafka
-};
-
-/// The topics in that form, whole. Pure.
+/// The topics as others make them from a repository. `form`: "kafka-topics", the commands of
+/// Kafka's own tool; "strimzi", KafkaTopic resources of Kubernetes; "terraform", kafka_topic
+/// resources of the provider Mongey/kafka. Pure.
 std::string print_topics(const std::vector<log::TopicSpec>& topics, const std::string& prefix,
-                         TopicForm form);
+                         const std::string& form);
 
 struct TopicsToolOptions {
     std::string prefix;

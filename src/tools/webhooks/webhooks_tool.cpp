@@ -284,10 +284,10 @@ int run_webhook_listen(const app::Config& config, const ApiAccess& access,
     WebhookReceiver server{options.port, [&receiver](const WebhookReceiver::Received& request) {
                                return receiver.receive(request);
                            }};
-    std::unique_ptr<client::ApiClient> api;
+    std::optional<client::ApiClient> api;
     std::optional<OwnWebhook> webhook;
     if (options.secret.empty()) {
-        api = open_api(config, access);
+        api.emplace(api_options(config, access));
         webhook.emplace(*api, CreateWebhook{.url = server.url(), .types = options.types});
     }
     server.start(webhook ? webhook->secret() : options.secret);
@@ -427,7 +427,8 @@ void add_events(app::CommandLine& line, Options& o) {
     auto& send =
         line.add(group, "send", "Post one event, which reaches the owner's own webhooks",
                  app::Reader::webhooks, [&o](const auto& config) {
-                     return send_event(*open_api(config, sender_of(o.sender, o.event)), o.event);
+                     client::ApiClient api{api_options(config, sender_of(o.sender, o.event))};
+                     return send_event(api, o.event);
                  });
     add_api_access(send, o.sender);
     send.add_flag("--publish-to-all", o.sender.publishes_to_all,

@@ -11,6 +11,7 @@
 #include <future>
 #include <sstream>
 #include <thread>
+#include <type_traits>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -24,31 +25,23 @@ using test::FakePushServer;
 namespace {
 
 tools::DemoOptions demo_at(const FakePushServer& server) {
-    tools::DemoOptions options;
-    options.url = server.ws_url();
-    options.insecure = true;
-    options.timeout = 10s;
-    return options;
+    return {.url = server.ws_url(), .insecure = true, .timeout = 10s};
 }
 
 /// A subscription of a client that is away.
 client::Subscription subscribe(const FakePushServer& server) {
-    client::UserAgentOptions options;
-    options.url = client::parse_url(server.ws_url()).value();
-    client::UserAgent agent{options};
+    client::UserAgent agent{{.url = client::parse_url(server.ws_url()).value()}};
     REQUIRE(agent.connect());
     REQUIRE(agent.hello());
     return agent.register_channel().value().subscription();
 }
 
 tools::PushOptions push_to(const client::Subscription& subscription) {
-    tools::PushOptions options;
-    options.target = client::to_json(subscription);
-    options.message = "ahoy";
-    return options;
+    return {.target = client::to_json(subscription), .message = "ahoy"};
 }
 
-int quietly(int (*tool)(const tools::PushOptions&), const tools::PushOptions& options) {
+template <class Options>
+int quietly(int (*tool)(const Options&), const std::type_identity_t<Options>& options) {
     const CapturedOutput quiet;
     return tool(options);
 }
@@ -100,11 +93,10 @@ TEST_CASE("the demo fails when a POST is refused, or a frame does not come") {
 TEST_CASE("listen prints the subscription, then each message, and stops after count") {
     const test::TempDir dir;
     FakePushServer server;
-    tools::ListenOptions options;
-    options.url = server.ws_url();
-    options.state_file = dir / "state.json";
-    options.count = 1;
-    options.timeout = 1ms;  // nothing waits, so time runs out
+    tools::ListenOptions options{.url = server.ws_url(),
+                                 .state_file = dir / "state.json",
+                                 .count = 1,
+                                 .timeout = 1ms};  // nothing waits, so time runs out
     std::string first;
     {
         CapturedOutput output;
@@ -123,29 +115,18 @@ TEST_CASE("listen prints the subscription, then each message, and stops after co
 TEST_CASE("push reads the state that listen writes") {
     const test::TempDir dir;
     FakePushServer server;
-    tools::ListenOptions listen;
-    listen.url = server.ws_url();
-    listen.state_file = dir / "me.json";
-    listen.timeout = 1ms;
-    {
-        const CapturedOutput quiet;
-        CHECK(tools::run_listen(listen) == 1);
-    }
-    tools::PushOptions push;
-    push.target = dir / "me.json";
-    push.message = "Hello";
-    CHECK(quietly(tools::run_push, push) == 0);
+    const auto file = dir / "me.json";
+    CHECK(quietly(tools::run_listen,
+                  {.url = server.ws_url(), .state_file = file, .timeout = 1ms}) == 1);
+    CHECK(quietly(tools::run_push, {.target = file, .message = "Hello"}) == 0);
     CHECK(server.unacknowledged() == 1);
 }
 
 TEST_CASE("a second listen with the same state says so and ends") {
     const test::TempDir dir;
     FakePushServer server;
-    tools::ListenOptions options;
-    options.url = server.ws_url();
-    options.state_file = dir / "me.json";
-    options.count = 1;
-    options.timeout = 10s;
+    const tools::ListenOptions options{
+        .url = server.ws_url(), .state_file = dir / "me.json", .count = 1, .timeout = 10s};
     const CapturedOutput quiet;
     auto first = std::async(std::launch::async, [&] { return tools::run_listen(options); });
     const auto until = std::chrono::steady_clock::now() + 10s;
@@ -158,10 +139,7 @@ TEST_CASE("a second listen with the same state says so and ends") {
         std::this_thread::yield();
     }
     CHECK(tools::run_listen(options) == 2);
-    tools::PushOptions push;
-    push.target = *options.state_file;
-    push.message = "enough";
-    CHECK(tools::run_push(push) == 0);
+    CHECK(tools::run_push({.target = *options.state_file, .message = "enough"}) == 0);
     CHECK(first.get() == 0);
 }
 
@@ -177,13 +155,9 @@ TEST_CASE("a certificate that is not trusted names the options that help") {
 TEST_CASE("listen with JSON prints each event as a line") {
     const test::TempDir dir;
     FakePushServer server;
-    tools::ListenOptions options;
-    options.url = server.ws_url();
-    options.json = true;
-    options.count = 1;
-    options.timeout = 1ms;
     CapturedOutput output;
-    CHECK(tools::run_listen(options) == 1);
+    CHECK(tools::run_listen({.url = server.ws_url(), .count = 1, .timeout = 1ms, .json = true}) ==
+          1);
     std::istringstream lines{output.out()};
     std::string line;
     std::getline(lines, line);
@@ -196,16 +170,11 @@ TEST_CASE("listen with JSON prints each event as a line") {
 TEST_CASE("listen does not mix up servers, keys and files") {
     const test::TempDir dir;
     CapturedOutput output;
-    tools::ListenOptions options;
-    options.url = "http://127.0.0.1/";
-    CHECK(tools::run_listen(options) == 2);
-    options.url = "ws://127.0.0.1:1/";
-    options.vapid = "no key and no file";
-    CHECK(tools::run_listen(options) == 2);
-    options.vapid.clear();
-    options.state_file = dir / "state.json";
-    REQUIRE(client::save_state(*options.state_file, {"ws://other:8080/", "x", {}}));
-    CHECK(tools::run_listen(options) == 2);
+    CHECK(tools::run_listen({.url = "http://127.0.0.1/"}) == 2);
+    CHECK(tools::run_listen({.url = "ws://127.0.0.1:1/", .vapid = "no key and no file"}) == 2);
+    const auto file = dir / "state.json";
+    REQUIRE(client::save_state(file, {"ws://other:8080/", "x", {}}));
+    CHECK(tools::run_listen({.url = "ws://127.0.0.1:1/", .state_file = file}) == 2);
     CHECK_THAT(output.finish(), Catch::Contains("belongs to the server ws://other:8080/"));
 }
 
@@ -241,15 +210,11 @@ TEST_CASE("push reads a file, a URL, and takes a message back") {
     std::ofstream{options.target} << client::to_json(to);
     CHECK(quietly(tools::run_push, options) == 0);
 
-    tools::PushOptions bare;
-    bare.target = to.endpoint;
-    CHECK(quietly(tools::run_push, bare) == 0);
+    CHECK(quietly(tools::run_push, {.target = to.endpoint}) == 0);
     CHECK(server.unacknowledged() == 2);
 
-    tools::PushOptions remove;
-    remove.remove = true;
-    remove.target = "http://127.0.0.1:" + std::to_string(server.port()) + "/m/v0";
-    CHECK(quietly(tools::run_push, remove) == 0);
+    const auto message = "http://127.0.0.1:" + std::to_string(server.port()) + "/m/v0";
+    CHECK(quietly(tools::run_push, {.target = message, .remove = true}) == 0);
     CHECK(server.unacknowledged() == 1);
 }
 

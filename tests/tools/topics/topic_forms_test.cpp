@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon;
-using tools::TopicForm;
 
 namespace {
 
@@ -27,13 +26,13 @@ TEST_CASE("each form names every topic with each of its settings") {
     const auto topics = table();
     std::size_t settings = 0;
     for (const auto& topic : topics) settings += topic.settings.size();
-    const auto commands = tools::print_topics(topics, "beckon.", TopicForm::kafka_topics);
+    const auto commands = tools::print_topics(topics, "beckon.", "kafka-topics");
     CHECK(count(commands, "--create") == topics.size());
     CHECK(count(commands, "--config ") == settings);
-    const auto strimzi = tools::print_topics(topics, "beckon.", TopicForm::strimzi);
+    const auto strimzi = tools::print_topics(topics, "beckon.", "strimzi");
     CHECK(count(strimzi, "kind: KafkaTopic\n") == topics.size());
     CHECK(count(strimzi, "    message.timestamp.type: \"LogAppendTime\"\n") == topics.size());
-    const auto terraform = tools::print_topics(topics, "beckon.", TopicForm::terraform);
+    const auto terraform = tools::print_topics(topics, "beckon.", "terraform");
     CHECK(count(terraform, "resource \"kafka_topic\" ") == topics.size());
     CHECK(count(terraform, "\" = \"") == settings);
     for (const auto& topic : topics) {
@@ -45,8 +44,8 @@ TEST_CASE("each form names every topic with each of its settings") {
 }
 
 TEST_CASE("names of Kubernetes and Terraform have neither dots nor underscores") {
-    const auto strimzi = tools::print_topics(table(), "a_b.", TopicForm::strimzi);
+    const auto strimzi = tools::print_topics(table(), "a_b.", "strimzi");
     CHECK(strimzi.find("  name: a-b-retry-done\n") != std::string::npos);
-    const auto terraform = tools::print_topics(table(), "a_b.", TopicForm::terraform);
+    const auto terraform = tools::print_topics(table(), "a_b.", "terraform");
     CHECK(terraform.find("\"a-b-retry-done\" {\n") != std::string::npos);
 }
