@@ -4,8 +4,8 @@
 #include "console/canary/canary.hpp"
 #include "console/cluster/cluster_json.hpp"
 #include "console/cluster/ownership_view.hpp"
-#include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_hours.hpp"
+#include "console/lag/lag_table.hpp"
 #include "console/lag/lag_text.hpp"
 #include "console/overview/overview.hpp"
 #include "console/pages/attempt_poller.hpp"
@@ -22,6 +22,8 @@
 #include "console/web/web_server.hpp"
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
+#include "core/logger.hpp"
+#include "core/pause.hpp"
 #include "core/setup_error.hpp"
 #include "core/shown_clock.hpp"
 #include "fold/sender_rules.hpp"
@@ -47,6 +49,8 @@ namespace beckon::console {
 namespace {
 
 constexpr std::chrono::seconds kMakeEvery{1};
+/// Of the lag.
+constexpr std::chrono::seconds kPollEvery{5};
 /// Calls of the role retry at a time.
 constexpr std::size_t kCallsMax = 4;
 /// VAPID keys that the page of senders shows.
@@ -200,35 +204,18 @@ struct Console::Impl {
           reading(shown),
           groups(std::move(g)),
           homes(context.self ? std::optional{context.ops.port()} : std::nullopt, context.keys),
-          finder({.partitions = layout.partitions, .history_window = layout.history_window},
-                 {context.keys, context.log, shown, reading, &homes, [this] { return view(); }}),
-          browser({.partitions = layout.partitions,
-                   .tiers = layout.tiers.size(),
-                   .history_window = layout.history_window},
-                  {context.log, shown, reading}),
+          finder({context.log, shown, reading, layout},
+                 {context.keys, &homes, [this] { return view(); }}),
+          browser({context.log, shown, reading, layout}),
           retry(retry_processes(config, context), context.keys),
-          webhooks({.tiers = layout.tiers, .partitions = layout.partitions}, {context.log, reading},
-                   retry),
+          webhooks({context.log, shown, reading, layout}, retry),
           dead(retry),
           attempts(retry),
           canary({.targets = config.canary, .insecure = context.self_signed}, context.clock, pages,
                  context.metrics) {
         web.emplace(web_config(config), WebServer::Context{pages, shown, queries(), acts()});
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
-        collector.emplace(
-            LagCollector::Context{
-                *groups, shown,
-                LagTable::Context{
-                    .reader_of = [this](const auto& group,
-                                        const auto& where) { return reader_of(group, where); },
-                    .delay_of = delays_of_tiers(layout.tiers, context.prefix),
-                    .views_of =
-                        [this] {
-                            const auto ownership = view();
-                            return ownership ? ownership->views(context.prefix) : Views{};
-                        },
-                    .is_own = own_groups(context.prefix)}},
-            [this](const LagPagePtr& page) { take(page); });
+        poller = std::jthread{[this](const std::stop_token& stop) { poll_lag(stop); }};
         lag_page.emplace(context.ops.mount("/lag", [this](std::string_view, const ops::Query&) {
             const auto text = pages.get("lag");
             if (!text) return ops::Page{.status = 503, .body = R"({"error":"not known yet"})"};
@@ -243,7 +230,7 @@ struct Console::Impl {
         reading.stop();  // a search that is under way does not hold up the end
         metrics.reset();
         lag_page.reset();
-        collector.reset();
+        poller = {};
         web.reset();
         loop.request_stop();
         executor.post([] {});  // so that it looks
@@ -341,10 +328,22 @@ struct Console::Impl {
         const std::scoped_lock lock{mutex};
         return ownership_view;
     }
-    Reader reader_of(const std::string& group, const log::NamedPartition& where) const {
-        const auto ownership = view();
-        if (!ownership || !group.starts_with(context.prefix)) return {};
-        return ownership->reader_of(group.substr(context.prefix.size()), where.partition);
+    /// The thread `console-lag`, which alone waits for brokers.
+    void poll_lag(const std::stop_token& stop) {
+        pthread_setname_np(pthread_self(), "console-lag");
+        LagTable table{lag_context(context.prefix, layout.tiers, [this] { return view(); })};
+        bool well = true;
+        while (!stop.stop_requested()) {
+            const auto page = poll(table, *groups, shown, stop);
+            if (stop.stop_requested()) return;
+            const bool failed = page->rows.empty() && !page->problems.empty();
+            if (failed && well) {
+                core::log_warn("console", "lag_unknown", {{"why", page->problems.front()}});
+            }
+            well = !failed;
+            take(page);
+            core::pause(stop, kPollEvery);
+        }
     }
 
     void take(const LagPagePtr& page) {
@@ -373,7 +372,7 @@ struct Console::Impl {
     core::ShownClock shown;  ///< for ages; the others use it
     LivePages pages;
     mutable std::mutex mutex;
-    LagHours hours;  ///< the collector's thread only
+    LagHours hours;  ///< the thread `console-lag` only
     LagPagePtr lag;  ///< under mutex, as the next two
     std::shared_ptr<LateText> lag_metrics;
     ViewPtr ownership_view;  ///< made on the loop's thread
@@ -393,7 +392,7 @@ struct Console::Impl {
     Canary canary;
     std::optional<WebServer> web;
     std::jthread loop;
-    std::optional<LagCollector> collector;
+    std::jthread poller;
     std::optional<ops::Mount> lag_page;
     std::optional<ops::Mount> metrics;
 };

@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,10 @@ struct CanaryFacts {
         CanaryStep failed_at = CanaryStep::subscribe;  ///< while it fails
     };
     std::vector<Edge> edges;
+
+    std::size_t count(State state) const {
+        return static_cast<std::size_t>(std::ranges::count(edges, state, &Edge::state));
+    }
 };
 
 /// One push of the canary.

@@ -278,4 +278,21 @@ bool OwnershipView::complete() const {
     return complete_;
 }
 
+LagTable::Context lag_context(const std::string& prefix, std::vector<std::chrono::seconds> delays,
+                              const std::function<std::shared_ptr<const OwnershipView>()>& view) {
+    return {.reader_of =
+                [view, prefix](const auto& group, const auto& where) {
+                    const auto known = view();
+                    if (!known || !group.starts_with(prefix)) return Reader{};
+                    return known->reader_of(group.substr(prefix.size()), where.partition);
+                },
+            .delay_of = delays_of_tiers(std::move(delays), prefix),
+            .views_of =
+                [view, prefix] {
+                    const auto known = view();
+                    return known ? known->views(prefix) : Views{};
+                },
+            .is_own = own_groups(prefix)};
+}
+
 }  // namespace beckon::console

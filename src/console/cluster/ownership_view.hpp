@@ -8,7 +8,10 @@
 #include "fold/topic_state.hpp"
 #include "log/event_log.hpp"
 
+#include <chrono>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -97,5 +100,10 @@ private:
     std::optional<core::Timestamp> away_;     ///< since then the log cannot be read
     fold::TopicState state_;                  ///< first to go: it calls us
 };
+
+/// What the lag table asks, answered by the view that `view` gives; null: it is not known yet.
+/// `prefix`: of Beckon's own groups and topics; `delays`: of the tiers, by number.
+LagTable::Context lag_context(const std::string& prefix, std::vector<std::chrono::seconds> delays,
+                              const std::function<std::shared_ptr<const OwnershipView>()>& view);
 
 }  // namespace beckon::console

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "console/lag/lag_collector.hpp"
+#include "console/lag/lag_table.hpp"
 #include "core/clock.hpp"
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace beckon::console {
 
@@ -203,6 +204,27 @@ std::vector<LagRow> LagTable::rows() const {
         rows.push_back(row(snapshot_.positions[i], known_[i]));
     }
     return rows;
+}
+
+LagPagePtr poll(LagTable& table, log::Groups& groups, const core::Clock& clock,
+                const std::stop_token& stop) {
+    const auto page = std::make_shared<LagPage>();
+    const auto began = clock.mono();
+    auto snapshot = groups.poll(stop);
+    page->at = clock.wall();
+    if (snapshot) {
+        table.update(std::move(*snapshot), page->at);
+        for (const auto& probe : table.wanted(kProbesMax)) {
+            const auto appended = groups.append_time(probe.where, probe.offset, stop);
+            if (appended && *appended) table.learn(probe, **appended);
+        }
+        page->rows = table.rows();
+        page->problems = table.problems();
+    } else {
+        page->problems.push_back(snapshot.error().message);
+    }
+    page->took = std::chrono::floor<std::chrono::milliseconds>(clock.mono() - began);
+    return page;
 }
 
 }  // namespace beckon::console

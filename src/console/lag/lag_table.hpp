@@ -5,12 +5,15 @@
 #include "core/clock.hpp"
 #include "log/groups.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -147,5 +150,22 @@ private:
     std::map<log::NamedPartition, Times> times_;
     std::vector<Known> known_;  ///< of each position of the snapshot, in the maps
 };
+
+/// The lag of all groups at one moment. Immutable: pages that show it keep it.
+struct LagPage {
+    core::Timestamp at{};  ///< zero: nothing is known yet
+    std::vector<LagRow> rows{};
+    std::vector<std::string> problems{};
+    std::chrono::milliseconds took{};
+};
+
+using LagPagePtr = std::shared_ptr<const LagPage>;
+
+/// Records read per poll to learn their append times.
+inline constexpr std::size_t kProbesMax = 8;
+/// One poll: takes the groups' positions into the table, learns some ages, and makes the page. A
+/// poll that failed shows no rows, but the reason. Blocks.
+LagPagePtr poll(LagTable& table, log::Groups& groups, const core::Clock& clock,
+                const std::stop_token& stop);
 
 }  // namespace beckon::console

@@ -1,5 +1,6 @@
 #include "console/lag/lag_text.hpp"
 
+#include "core/decimal.hpp"
 #include "core/enum_names.hpp"
 #include "core/json_text.hpp"
 
@@ -240,17 +241,14 @@ std::string table_of(std::vector<Row> rows, const Cells& titles, const TextOptio
     return out;
 }
 
-std::string counted(std::size_t count, const char* what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// "12 groups, 96 partitions: all OK", or what is not and how much waits. Of what could not be read
 /// it says nothing.
 std::string summary(const LagPage& page) {
     const auto& rows = page.rows;
     if (rows.empty() && !page.problems.empty()) return "nothing was read\n";
     const auto groups = groups_of(rows);
-    auto text = counted(groups.size(), "group") + ", " + counted(rows.size(), "partition") + ": ";
+    auto text = core::counted(groups.size(), "group", "groups") + ", " +
+                core::counted(rows.size(), "partition", "partitions") + ": ";
     core::Offset lag = 0;
     core::Duration behind{};
     for (const auto& group : groups) {
@@ -269,12 +267,15 @@ std::string summary(const LagPage& page) {
     const auto* const good = page.problems.empty() ? "all OK" : "what was read is OK";
     text += bad.empty() ? good : bad;
     if (lag > 0) {
-        text += "; " + counted(static_cast<std::size_t>(lag), "record") +
-                (lag == 1 ? " waits" : " wait") + ", the oldest for " + duration_words(behind);
+        text += "; " +
+                core::counted(static_cast<std::size_t>(lag), "record waits", "records wait") +
+                ", the oldest for " + duration_words(behind);
     }
     const auto lost =
         std::ranges::count_if(groups, [](const auto& one) { return one.loss == Loss::now; });
-    if (lost > 0) text += "; " + counted(static_cast<std::size_t>(lost), "group") + " lost records";
+    if (lost > 0)
+        text += "; " + core::counted(static_cast<std::size_t>(lost), "group", "groups") +
+                " lost records";
     return text + "\n";
 }
 

@@ -1,5 +1,7 @@
 #include "console/overview/history.hpp"
 
+#include "console/overview/verdict.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -28,24 +30,19 @@ bool has(const std::map<std::string, double>& numbers, const char* name) {
 double least_free(const Installation& facts) {
     double least = kUnknown;
     for (const auto& one : facts.processes) {
-        const double size = number(one.gauges, "disk_size");
-        if (one.gone || size <= 0) continue;
-        const double free = 100 * number(one.gauges, "disk_free") / size;
-        if (!(least <= free)) least = free;
+        const auto free = free_share(one);
+        if (!one.gone && free) least = std::fmin(least, 100 * *free);
     }
     return least;
 }
 
 void add_canary(const CanaryFacts& canary, Point& point) {
-    double failing = 0;
+    auto& slowest = point[Series::canary_ms];
     for (const auto& edge : canary.edges) {
-        if (edge.state == CanaryFacts::State::failing) ++failing;
         if (!edge.took) continue;
-        const double ms = std::chrono::duration<double, std::milli>{*edge.took}.count();
-        auto& slowest = point[Series::canary_ms];
-        if (!(slowest >= ms)) slowest = ms;
+        slowest = std::fmax(slowest, std::chrono::duration<double, std::milli>{*edge.took}.count());
     }
-    point[Series::canary_failing] = failing;
+    point[Series::canary_failing] = static_cast<double>(canary.count(CanaryFacts::State::failing));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "console/cluster/ownership_view.hpp"
-#include "console/lag/lag_collector.hpp"
+#include "console/lag/lag_table.hpp"
 #include "console/overview/facts.hpp"
 #include "console/overview/history.hpp"
 #include "console/web/live_pages.hpp"

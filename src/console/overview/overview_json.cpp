@@ -71,21 +71,20 @@ json roles_json(const Installation& facts) {
 }
 
 json canary_json(const CanaryFacts& canary) {
-    std::size_t well = 0;
-    std::size_t failing = 0;
     std::optional<core::Duration> took;
     std::optional<core::Duration> p50;
     std::optional<core::Duration> p99;
     for (const auto& edge : canary.edges) {
-        if (edge.state == CanaryFacts::State::well) ++well;
-        if (edge.state == CanaryFacts::State::failing) ++failing;
         took = std::max(took, edge.took);
         p50 = std::max(p50, edge.p50);
         p99 = std::max(p99, edge.p99);
     }
-    return {{"edges", canary.edges.size()}, {"well", well},
-            {"failing", failing},           {"ms", ms_or_null(took)},
-            {"p50_ms", ms_or_null(p50)},    {"p99_ms", ms_or_null(p99)}};
+    return {{"edges", canary.edges.size()},
+            {"well", canary.count(CanaryFacts::State::well)},
+            {"failing", canary.count(CanaryFacts::State::failing)},
+            {"ms", ms_or_null(took)},
+            {"p50_ms", ms_or_null(p50)},
+            {"p99_ms", ms_or_null(p99)}};
 }
 
 /// The process whose `value` is the least; nullptr: no process has one.
@@ -98,13 +97,6 @@ const ProcessFacts* least(const Installation& facts, Value value) {
         if (found == nullptr || *mine < *value(*found)) found = &one;
     }
     return found;
-}
-
-std::optional<double> free_share(const ProcessFacts& one) {
-    const auto free = one.gauges.find("disk_free");
-    const auto size = one.gauges.find("disk_size");
-    if (free == one.gauges.end() || size == one.gauges.end() || size->second <= 0) return {};
-    return free->second / size->second;
 }
 
 json now_json(const Installation& facts) {

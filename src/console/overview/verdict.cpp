@@ -85,15 +85,18 @@ constexpr std::array<Need, 3> kNeeds{{
     {"retry", "no webhook is called"},
 }};
 
+/// `hosts`: that cannot reach the brokers.
+std::string look_at_brokers(const std::string& hosts, const std::string& why) {
+    return "Look at the brokers, and at the network between them and " + hosts + " (" + why +
+           "). Beckon goes on by itself when they answer; nothing that was accepted is lost.";
+}
+
 /// Nothing is heard of any process, which is no sign of its death.
 void judge_log(const Installation& facts, Findings& out) {
     out.push_back({.level = Level::bad,
                    .what = "The brokers do not answer the console, so it knows nothing of the "
                            "processes.",
-                   .todo = "Look at the brokers, and at the network between them and this host (" +
-                           facts.log_problem +
-                           "). Beckon goes on by itself when they answer; nothing that was "
-                           "accepted is lost.",
+                   .todo = look_at_brokers("this host", facts.log_problem),
                    .section = "the-brokers-do-not-answer",
                    .page = "lag"});
 }
@@ -140,11 +143,7 @@ void judge_log_of_processes(const Installation& facts, Findings& out) {
     if (names.empty()) return;
     out.push_back({.level = Level::bad,
                    .what = "The log does not answer " + listed(names) + ".",
-                   .todo = "Look at the brokers, and at the network between them and these "
-                           "processes (" +
-                           why +
-                           "). Beckon goes on by itself when they answer; nothing that was "
-                           "accepted is lost.",
+                   .todo = look_at_brokers("these processes", why),
                    .section = "when-something-is-wrong",
                    .page = "nodes"});
 }
@@ -475,14 +474,11 @@ std::string head_of(const Installation& facts, const Findings& findings) {
     if (!facts.complete && facts.log_problem.empty())
         return "The console is still reading the log.";
     if (facts.canary && !facts.canary->edges.empty()) {
-        std::size_t well = 0;
-        std::size_t tried = 0;
+        const auto well = facts.canary->count(CanaryFacts::State::well);
+        const auto tried = well + facts.canary->count(CanaryFacts::State::failing);
         core::Duration slowest{};
         for (const auto& edge : facts.canary->edges) {
-            tried += edge.state == CanaryFacts::State::starting ? 0 : 1;
-            if (edge.state != CanaryFacts::State::well) continue;
-            ++well;
-            if (edge.took) slowest = std::max(slowest, *edge.took);
+            slowest = std::max(slowest, edge.took.value_or(slowest));
         }
         const auto of = std::to_string(well) + " of " +
                         core::counted(facts.canary->edges.size(), "edge", "edges");
@@ -508,11 +504,16 @@ std::string head_of(const Installation& facts, const Findings& findings) {
 
 }  // namespace
 
-Level disk_level(const ProcessFacts& one) {
+std::optional<double> free_share(const ProcessFacts& one) {
     const auto free = one.gauges.find("disk_free");
     const auto size = one.gauges.find("disk_size");
-    if (free == one.gauges.end() || size == one.gauges.end()) return Level::ok;
-    switch (core::disk_level(free->second, size->second)) {
+    if (free == one.gauges.end() || size == one.gauges.end() || size->second <= 0) return {};
+    return free->second / size->second;
+}
+
+Level disk_level(const ProcessFacts& one) {
+    if (!free_share(one)) return Level::ok;
+    switch (core::disk_level(one.gauges.at("disk_free"), one.gauges.at("disk_size"))) {
         case core::DiskLevel::ok: break;
         case core::DiskLevel::filling: return Level::warning;
         case core::DiskLevel::full: return Level::bad;

@@ -4,6 +4,7 @@
 #include "core/enum_names.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,8 @@ inline constexpr std::chrono::seconds kOverdueMax{60};
 /// Findings in the sentence; the others are counted.
 inline constexpr std::size_t kSentenceMax = 3;
 
+/// The part of the disk of a process that is free; nullopt: not known.
+std::optional<double> free_share(const ProcessFacts& process);
 /// Whether the disk of a process is short of space, or full; ok where that is not known.
 Level disk_level(const ProcessFacts& process);
 

@@ -49,10 +49,8 @@ core::Result<std::string> ClientHomes::ask_home(const std::string& target,
     for (const auto& at : edges) {
         client::ApiClient edge{{.origin = "http://" + at,
                                 .token = inspect::log_proof(*keys_),
-                                .ca_file = {},
-                                .insecure = false,
                                 .timeout = timeout,
-                                .patience = std::chrono::milliseconds{0}}};
+                                .patience = {}}};
         const auto answer = edge.ask({.path = target});
         if (answer && answer->good() && is_served(answer->body)) {
             return answer->body;

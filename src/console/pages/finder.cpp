@@ -169,11 +169,6 @@ OrderedJson sentences(const inspect::ClientState& state) {
     return does;
 }
 
-Answer refused_for(const core::Error& error) {
-    return refused(error.fault == core::Fault::not_found ? net::kNotFound : net::kUnavailable,
-                   error.message);
-}
-
 /// From when on a slider makes sense: a little before the first step, within the window.
 core::Timestamp first_moment(const OrderedJson& trace, core::Timestamp window_begins) {
     if (trace.is_null() || trace["steps"].empty()) return window_begins;
@@ -183,9 +178,6 @@ core::Timestamp first_moment(const OrderedJson& trace, core::Timestamp window_be
 }
 
 }  // namespace
-
-Finder::Finder(Options options, Context context)
-    : options_(options), context_(std::move(context)) {}
 
 /// The message or the client of the record at a place in the log.
 core::Result<std::optional<inspect::Named>> Finder::named_at(const std::string& text,
@@ -197,7 +189,7 @@ core::Result<std::optional<inspect::Named>> Finder::named_at(const std::string& 
         if (record.offset == place->offset) found = named_by(place->where, record);
         return log::Next::stop;
     };
-    const auto read = inspect::scan(context_.log, place->where, place->offset, sink, limits);
+    const auto read = inspect::scan(read_.log, place->where, place->offset, sink, limits);
     if (!read && read.error().fault != core::Fault::not_found) return core::fail(read.error());
     if (found && (place->client || !found->message)) {
         found = inspect::Named{.kind = inspect::NameKind::client, .client = found->client};
@@ -210,16 +202,16 @@ core::Result<std::optional<inspect::Named>> Finder::named(const std::string& tex
     if (place_in(text)) return named_at(text, limits);
     core::Tokens tokens{context_.keys};
     return inspect::find_name(
-        tokens, context_.log, text,
-        {.partitions = options_.partitions, .now = context_.clock.wall(), .limits = limits});
+        tokens, read_.log, text,
+        {.partitions = read_.layout.partitions, .now = read_.clock.wall(), .limits = limits});
 }
 
 Answer Finder::found(const std::string& text, const inspect::Named& named,
                      const inspect::ScanLimits& limits) {
     const auto ownership = context_.ownership ? context_.ownership() : nullptr;
-    const auto now = context_.clock.wall();
-    const auto window_begins = now - options_.history_window;
-    const inspect::TraceOptions options{.partitions = options_.partitions,
+    const auto now = read_.clock.wall();
+    const auto window_begins = now - read_.layout.history_window;
+    const inspect::TraceOptions options{.partitions = read_.layout.partitions,
                                         .now = now,
                                         .limits = limits,
                                         .homeless = [&](core::Partition partition) {
@@ -227,10 +219,10 @@ Answer Finder::found(const std::string& text, const inspect::Named& named,
                                                    ownership->reader_of("edge", partition).dead;
                                         }};
     const auto life = named.kind == inspect::NameKind::message
-                          ? life_of_message(context_.log, named, options)
-                          : life_of_client(context_.log, named, options, window_begins);
+                          ? life_of_message(read_.log, named, options)
+                          : life_of_client(read_.log, named, options, window_begins);
     OrderedJson page{{"kind", kind_text(named.kind)},
-                     {"facts", facts_of(named, options_.partitions)}};
+                     {"facts", facts_of(named, read_.layout.partitions)}};
     page["trace"] = life ? *life : OrderedJson(nullptr);
     page["problem"] = life ? "" : life.error().message;
     if (named.kind != inspect::NameKind::message && context_.homes) {
@@ -247,7 +239,7 @@ Answer Finder::found(const std::string& text, const inspect::Named& named,
 }
 
 Answer Finder::find(const Parameters& asked) {
-    const auto limit = context_.reading.begin();
+    const auto limit = read_.reading.begin();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return refused(net::kUnavailable, what.error().message);
     if (*what && (*what)->nobody) return refused(net::kNotFound, kNobody);
@@ -258,7 +250,7 @@ Answer Finder::find(const Parameters& asked) {
 Answer Finder::state(const Parameters& asked) {
     const auto at = time_of(text_of(asked, "at"));
     if (!at) return refused(net::kBadRequest, "at must be a time in Unix milliseconds");
-    const auto limit = context_.reading.begin();
+    const auto limit = read_.reading.begin();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return refused(net::kUnavailable, what.error().message);
     if (!*what || (*what)->nobody) {
@@ -266,13 +258,13 @@ Answer Finder::state(const Parameters& asked) {
     }
     const auto client = (*what)->client;
     const auto state =
-        inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);
+        inspect::state_of_client(read_.log, client, *at, read_.layout.partitions, limit);
     if (!state) return refused(net::kUnavailable, state.error().message);
     return {net::kOk, core::json_text(inspect::state_json(client, *state))};
 }
 
 core::Result<core::Uaid> Finder::client_of(const std::string& text) {
-    const auto what = named(text, context_.reading.begin());
+    const auto what = named(text, read_.reading.begin());
     if (!what) return core::fail(what.error());
     if (!*what || (*what)->nobody) return core::fail(core::Fault::not_found, kNothing);
     return (*what)->client;
@@ -283,10 +275,10 @@ Plan Finder::plan_removal(const std::string& wanted) {
     if (sought.empty())
         return {refused(net::kBadRequest, R"($ must be {"q": what names the client})")};
     const auto client = client_of(sought);
-    if (!client) return {refused_for(client.error())};
-    const auto state = inspect::state_of_client(context_.log, *client, context_.clock.wall(),
-                                                options_.partitions, context_.reading.begin());
-    if (!state) return {refused_for(state.error())};
+    if (!client) return {refused(client.error())};
+    const auto state = inspect::state_of_client(read_.log, *client, read_.clock.wall(),
+                                                read_.layout.partitions, read_.reading.begin());
+    if (!state) return {refused(state.error())};
     return {
         {net::kOk, core::json_text(OrderedJson{{"does", sentences(*state)}, {"possible", true}})},
         sought};
@@ -294,7 +286,7 @@ Plan Finder::plan_removal(const std::string& wanted) {
 
 Answer Finder::remove(const std::string& sought, const std::string& by) {
     const auto client = client_of(sought);
-    if (!client) return refused_for(client.error());
+    if (!client) return refused(client.error());
     const auto answer =
         context_.homes->ask_home("/delivery/remove?uaid=" + core::to_hex(*client), kHomeWithin);
     const auto page = core::parse_json(answer.value_or(""));

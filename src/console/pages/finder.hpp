@@ -30,21 +30,14 @@ namespace beckon::console {
 /// thread.
 class Finder {
 public:
-    struct Options {
-        core::Partition partitions = 1;
-        std::chrono::seconds history_window{};
-    };
     struct Context {
         std::shared_ptr<const core::KeyRing> keys;
-        log::EventLog& log;
-        const core::Clock& clock;
-        const ReadingTime& reading;
         /// Says whether a client is connected, and removes it; null: it cannot be asked.
         const ClientHomes* homes = nullptr;
         /// The processes of the installation; null: not known yet. May be empty.
         std::function<std::shared_ptr<const OwnershipView>()> ownership = {};
     };
-    Finder(Options options, Context context);
+    Finder(QueryContext read, Context context) : read_(read), context_(std::move(context)) {}
     Finder(const Finder&) = delete;
     Finder& operator=(const Finder&) = delete;
 
@@ -74,7 +67,7 @@ private:
     Answer found(const std::string& text, const inspect::Named& named,
                  const inspect::ScanLimits& limits);
 
-    const Options options_;
+    const QueryContext read_;
     const Context context_;
 };
 

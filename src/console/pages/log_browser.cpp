@@ -26,15 +26,6 @@
 
 namespace beckon::console {
 
-/// A record of the log as the console shows it: without names that let a reader act for a client
-/// (UAIDs, message ids), and without values that hold tokens, URLs or secrets.
-struct ShownRecord {
-    std::string key;       ///< clients by their names in log lines
-    std::string words;     ///< a sentence; empty: none is known
-    bool message = false;  ///< it is about one message, by which Find knows it
-    bool client = false;   ///< likewise about one client
-};
-
 namespace {
 
 using log::Topic;
@@ -59,16 +50,18 @@ std::optional<core::Uaid> client_in(log::TopicPartition where, const core::Recor
     return uuid ? std::optional{core::Uaid{*uuid}} : std::nullopt;
 }
 
-std::string notification_words(const core::RecordView& record, ShownRecord& shown) {
+/// A sentence about the record; empty: none is known. `message`: whether it is about one message,
+/// by which Find knows it.
+std::string notification_words(const core::RecordView& record, bool& message) {
     core::DecodeScratch scratch;
     const auto event = core::decode_notification(record, scratch);
     if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
-        shown.message = true;
+        message = true;
         return "A message for channel " + core::to_dashed(put->channel) + ". " +
                inspect::accepted_words(*put, record.time + std::chrono::seconds{put->ttl_s});
     }
     if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
-        shown.message = true;
+        message = true;
         return inspect::finished_words(end->reason, record);
     }
     if (const auto* lease = std::get_if<core::Lease>(&event)) {
@@ -92,29 +85,18 @@ std::string delivery_words(const core::RecordView& record) {
     return words + ".";
 }
 
-std::string words_of(log::TopicPartition where, const core::RecordView& record,
-                     ShownRecord& shown) {
+std::string words_of(log::TopicPartition where, const core::RecordView& record, bool& message) {
     if (record.key.starts_with(core::kBarrierPrefix)) {
         return "A read barrier: its writer reads its own record to know that it has read all "
                "before.";
     }
-    if (where.topic == Topic::kNotifications) return notification_words(record, shown);
+    if (where.topic == Topic::kNotifications) return notification_words(record, message);
     if (where.topic == Topic::kSubscriptions) {
         core::DecodeScratch scratch;
         return inspect::subscription_words(core::decode_subscription(record, scratch));
     }
     if (is_retry(where.topic)) return delivery_words(record);
     return {};
-}
-
-ShownRecord shown_record(log::TopicPartition where, const core::RecordView& record) {
-    ShownRecord shown;
-    shown.words = words_of(where, record, shown);
-    const auto client = client_in(where, record);
-    shown.client = client.has_value() && !is_bridged(where, record);
-    shown.key = client ? core::log_name(*client) + std::string{record.key.substr(core::kHexSize)}
-                       : std::string{record.key};
-    return shown;
 }
 
 /// The value of a header; a message id, which lets its reader delete the message, is left out.
@@ -142,13 +124,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// How far before an offset its page is looked for, as compaction leaves gaps: more each time.
 constexpr core::Offset kWiderEachTime = 16;
-
-Answer bad_query(const std::string& why) { return refused(400, why); }
-
-Answer failed(const core::Error& error) {
-    const bool absent = error.fault == core::Fault::not_found;
-    return refused(absent ? 404 : 503, error.message);
-}
 
 std::optional<std::int64_t> number_in(const Parameters& asked, const char* name) {
     const auto found = asked.find(name);
@@ -179,8 +154,14 @@ std::string cut(std::string text) {
     return text;
 }
 
+/// A record as the console shows it: without names that let a reader act for a client (UAIDs,
+/// message ids), and without values that hold tokens, URLs or secrets.
 OrderedJson record_json(log::TopicPartition where, const core::RecordView& record) {
-    const auto shown = shown_record(where, record);
+    bool message = false;
+    const auto words = words_of(where, record, message);
+    const auto client = client_in(where, record);
+    const auto key = client ? core::log_name(*client).append(record.key.substr(core::kHexSize))
+                            : std::string{record.key};
     auto headers = OrderedJson::array();
     for (const auto& header : record.headers) {
         headers.push_back({{"name", header.name}, {"value", cut(shown_header(where, header))}});
@@ -188,12 +169,12 @@ OrderedJson record_json(log::TopicPartition where, const core::RecordView& recor
     return {{"offset", record.offset},
             {"time", record.time.time_since_epoch().count()},
             {"type", std::string{record.header(core::header::kType).value_or("")}},
-            {"key", cut(shown.key)},
+            {"key", cut(key)},
             {"bytes", record.value ? OrderedJson(record.value->size()) : OrderedJson()},
             {"headers", std::move(headers)},
-            {"words", shown.words},
-            {"message", shown.message},
-            {"client", shown.client}};
+            {"words", words},
+            {"message", message},
+            {"client", client.has_value() && !is_bridged(where, record)}};
 }
 
 /// One page of records.
@@ -243,21 +224,21 @@ core::Result<RecordsPage> page_before(log::EventLog& log, log::TopicPartition wh
 }  // namespace
 
 core::Timestamp LogBrowser::history_begins() const {
-    return context_.clock.wall() - options_.history_window;
+    return read_.clock.wall() - read_.layout.history_window;
 }
 
 Answer LogBrowser::topics(const Parameters& asked) const {
     auto names = OrderedJson::array();
-    for (int i = 0; i < log::Topic::kFixed + static_cast<int>(options_.tiers); ++i) {
+    for (int i = 0; i < log::Topic::kFixed + static_cast<int>(read_.layout.tiers.size()); ++i) {
         names.push_back(log::Topic::from_index(i).name());
     }
     auto partitions = OrderedJson::array();
     if (asked.contains("topic")) {
         const auto topic = topic_in(asked);
-        if (!topic) return bad_query("there is no such log topic");
-        const auto ends = log::ends_of(context_.log, log::all_of(*topic, options_.partitions),
-                                       context_.reading.begin().timeout);
-        if (!ends) return failed(ends.error());
+        if (!topic) return refused(net::kBadRequest, "there is no such log topic");
+        const auto ends = log::ends_of(read_.log, log::all_of(*topic, read_.layout.partitions),
+                                       read_.reading.begin().timeout);
+        if (!ends) return refused(ends.error());
         for (const auto& [where, at] : *ends) {
             partitions.push_back(
                 {{"partition", where.partition}, {"start", at.start}, {"end", at.end}});
@@ -271,22 +252,24 @@ Answer LogBrowser::topics(const Parameters& asked) const {
 
 Answer LogBrowser::records(const Parameters& asked) const {
     const auto where = partition_in(asked);
-    if (!where) return bad_query("topic and partition must name a partition of a log topic");
-    const auto limit = context_.reading.begin();
-    const auto ends = log::ends_of(context_.log, *where, limit.timeout);
-    if (!ends) return failed(ends.error());
+    if (!where)
+        return refused(net::kBadRequest,
+                       "topic and partition must name a partition of a log topic");
+    const auto limit = read_.reading.begin();
+    const auto ends = log::ends_of(read_.log, *where, limit.timeout);
+    if (!ends) return refused(ends.error());
     auto from = number_in(asked, "from");
     if (const auto at = number_in(asked, "at")) {
         const auto offset = log::offset_at(
-            context_.log, *where, core::Timestamp{std::chrono::milliseconds{*at}}, limit.timeout);
-        if (!offset) return failed(offset.error());
+            read_.log, *where, core::Timestamp{std::chrono::milliseconds{*at}}, limit.timeout);
+        if (!offset) return refused(offset.error());
         from = *offset;
     }
     const auto before = std::min(number_in(asked, "before").value_or(ends->end), ends->end);
     const auto page =
-        from ? page_from(context_.log, *where, std::min(*from, ends->end), ends->end, limit)
-             : page_before(context_.log, *where, *ends, before, limit);
-    if (!page) return failed(page.error());
+        from ? page_from(read_.log, *where, std::min(*from, ends->end), ends->end, limit)
+             : page_before(read_.log, *where, *ends, before, limit);
+    if (!page) return refused(page.error());
     return {200, core::json_text(
                      OrderedJson{{"topic", where->topic.name()},
                                  {"partition", where->partition},
@@ -300,7 +283,8 @@ Answer LogBrowser::records(const Parameters& asked) const {
 Answer LogBrowser::record(const Parameters& asked) const {
     const auto where = partition_in(asked);
     const auto offset = number_in(asked, "offset");
-    if (!where || !offset) return bad_query("topic, partition and offset must name a record");
+    if (!where || !offset)
+        return refused(net::kBadRequest, "topic, partition and offset must name a record");
     OrderedJson found;
     const auto sink = [&](const core::RecordView& record) {
         if (record.offset != *offset) return log::Next::stop;
@@ -315,10 +299,10 @@ Answer LogBrowser::record(const Parameters& asked) const {
         if (!shown.empty() && core::is_utf8(shown)) found["text"] = std::string{shown};
         return log::Next::stop;
     };
-    const auto read = inspect::scan(context_.log, *where, *offset, sink, context_.reading.begin());
-    if (!read) return failed(read.error());
+    const auto read = inspect::scan(read_.log, *where, *offset, sink, read_.reading.begin());
+    if (!read) return refused(read.error());
     if (found.is_null()) {
-        return refused(404,
+        return refused(net::kNotFound,
                        "the log has no record at this offset: it was compacted away, or "
                        "has not been written");
     }

@@ -20,18 +20,7 @@ public:
     static constexpr std::size_t kValueMax = 4'096;  ///< bytes of one record's value
     static constexpr std::size_t kHeaderMax = 256;   ///< bytes of a header's value, and of a key
 
-    struct Options {
-        core::Partition partitions = 1;
-        std::size_t tiers = 0;  ///< delay topics
-        std::chrono::seconds history_window{};
-    };
-    /// All outlive it.
-    struct Context {
-        log::EventLog& log;
-        const core::Clock& clock;
-        const ReadingTime& reading;
-    };
-    LogBrowser(Options options, Context context) : options_(options), context_(context) {}
+    explicit LogBrowser(QueryContext read) : read_(read) {}
     LogBrowser(const LogBrowser&) = delete;
     LogBrowser& operator=(const LogBrowser&) = delete;
 
@@ -52,8 +41,7 @@ public:
 private:
     core::Timestamp history_begins() const;
 
-    const Options options_;
-    const Context context_;
+    const QueryContext read_;
 };
 
 }  // namespace beckon::console

@@ -38,10 +38,9 @@ core::Result<client::ApiAnswer> RetryApi::call(const std::string& origin,
     if (!token) return core::fail(token.error());
     client::ApiClient api{{.origin = origin,
                            .token = *token,
-                           .ca_file = {},
                            .insecure = options_.insecure,
                            .timeout = timeout,
-                           .patience = std::chrono::milliseconds{0}}};
+                           .patience = {}}};
     return api.ask(query);
 }
 

@@ -44,13 +44,18 @@ SearchWorkers::~SearchWorkers() {
     for (auto& thread : threads_) thread.join();
 }
 
+template <class Value>
+void SearchWorkers::give(std::function<Value()> make, std::function<void(Value)> then,
+                         Value otherwise) {
+    const bool begun =
+        post([make = std::move(make), then] { return [then, made = make()] { then(made); }; });
+    if (!begun) then(std::move(otherwise));
+}
+
 console::Ask SearchWorkers::ask(Search search) {
     return [this, search = std::move(search)](const console::Parameters& asked,
                                               const console::Reply& reply) {
-        const bool begun = post([search, asked, reply] {
-            return [reply, answer = answer_of(search, asked)] { reply(answer); };
-        });
-        if (!begun) reply(others_search());
+        give<Answer>([search, asked] { return answer_of(search, asked); }, reply, others_search());
     };
 }
 
@@ -58,16 +63,11 @@ Act SearchWorkers::act(std::function<Plan(const std::string&)> plan,
                        std::function<Answer(const std::string&, const std::string&)> run) {
     return {[this, plan = std::move(plan)](const std::string& wanted,
                                            const std::function<void(Plan)>& then) {
-                const bool begun = post(
-                    [plan, wanted, then] { return [then, made = plan(wanted)] { then(made); }; });
-                if (!begun) then({others_search()});
+                give<Plan>([plan, wanted] { return plan(wanted); }, then, {others_search()});
             },
             [this, run = std::move(run)](const std::string& order, const std::string& by,
                                          const Reply& reply) {
-                const bool begun = post([run, order, by, reply] {
-                    return [reply, answer = run(order, by)] { reply(answer); };
-                });
-                if (!begun) reply(others_search());
+                give<Answer>([run, order, by] { return run(order, by); }, reply, others_search());
             }};
 }
 

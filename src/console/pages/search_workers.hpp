@@ -3,6 +3,8 @@
 #include "console/web/answer.hpp"
 #include "core/clock.hpp"
 #include "inspect/trace/scan.hpp"
+#include "log/event_log.hpp"
+#include "log/topics_admin.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -38,6 +40,14 @@ private:
     std::atomic<bool> stopped_{false};
 };
 
+/// The installation's log, as queries read it. All of it outlives them.
+struct QueryContext {
+    log::EventLog& log;
+    const core::Clock& clock;
+    const ReadingTime& reading;
+    const log::LayoutOptions& layout;
+};
+
 /// Threads for queries that wait: for the log (`console-find-N`), or for another process. Meanwhile
 /// the console's port serves others. Thread-safe.
 class SearchWorkers {
@@ -71,6 +81,9 @@ private:
     using Work = std::function<Answering()>;
     /// False: so many are under way that no worker takes it.
     bool post(Work work);
+    /// Lets a worker make the value, and gives it to `then`; `otherwise` where none takes the work.
+    template <class Value>
+    void give(std::function<Value()> make, std::function<void(Value)> then, Value otherwise);
     void run(const std::string& name);
 
     std::mutex mutex_;

@@ -114,9 +114,6 @@ bool if_disabled(const Json& webhook) { return !is_enabled(webhook); }
 
 }  // namespace
 
-WebhookQueries::WebhookQueries(Options options, Context context, RetryApi api)
-    : options_(std::move(options)), context_(context), api_(std::move(api)) {}
-
 Answer WebhookQueries::webhook(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
     const auto owner = name_in(asked, "owner");
@@ -246,14 +243,14 @@ core::Result<retry::DoneRecord> newest_done(log::EventLog& log, core::Partition 
 Answer WebhookQueries::waiting(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
     if (!id) return refused(net::kBadRequest, "id must be that of a webhook");
-    const auto limits = context_.reading.begin();
-    const auto partition = core::partition_of(*id, options_.partitions);
-    const auto done = newest_done(context_.log, partition, limits);
+    const auto limits = read_.reading.begin();
+    const auto partition = core::partition_of(*id, read_.layout.partitions);
+    const auto done = newest_done(read_.log, partition, limits);
     if (!done) return refused(net::kUnavailable, done.error().message);
     std::size_t read_so_far = 0;
     bool complete = true;
     auto tiers = Json::array();
-    for (std::size_t tier = 0; tier < options_.tiers.size() && complete; ++tier) {
+    for (std::size_t tier = 0; tier < read_.layout.tiers.size() && complete; ++tier) {
         const auto topic = log::Topic::retry(static_cast<int>(tier));
         const auto known = done->tiers.find(static_cast<int>(tier));
         const auto finished =
@@ -267,7 +264,7 @@ Answer WebhookQueries::waiting(const Parameters& asked) const {
             const auto delivery = retry::decode_delivery(record);
             if (!delivery) return log::Next::go_on;  // it becomes a dead letter
             if (++waiting > kShown) return log::Next::go_on;
-            const auto due = record.time + options_.tiers[tier];
+            const auto due = record.time + read_.layout.tiers[tier];
             first.push_back(
                 {{"delivery", delivery->id},
                  {"offset", record.offset},
@@ -276,12 +273,11 @@ Answer WebhookQueries::waiting(const Parameters& asked) const {
                  {"due", due.time_since_epoch().count()}});
             return log::Next::go_on;
         };
-        const auto read =
-            inspect::scan(context_.log, {topic, partition}, finished.low, sink, limits);
+        const auto read = inspect::scan(read_.log, {topic, partition}, finished.low, sink, limits);
         if (!read) return refused(net::kUnavailable, read.error().message);
         if (waiting == 0) continue;
         tiers.push_back({{"topic", topic.name()},
-                         {"delay_seconds", options_.tiers[tier].count()},
+                         {"delay_seconds", read_.layout.tiers[tier].count()},
                          {"waiting", waiting},
                          {"first", std::move(first)}});
     }

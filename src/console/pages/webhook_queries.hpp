@@ -25,16 +25,7 @@ public:
     /// Of all webhooks of a partition; beyond that the count of those that wait is incomplete.
     static constexpr std::size_t kRecordsMax = 200'000;
 
-    struct Options {
-        std::vector<std::chrono::seconds> tiers;
-        core::Partition partitions = 1;
-    };
-    /// Both outlive it.
-    struct Context {
-        log::EventLog& log;
-        const ReadingTime& reading;
-    };
-    WebhookQueries(Options options, Context context, RetryApi api);
+    WebhookQueries(QueryContext read, RetryApi api) : read_(read), api_(std::move(api)) {}
     WebhookQueries(const WebhookQueries&) = delete;
     WebhookQueries& operator=(const WebhookQueries&) = delete;
 
@@ -59,8 +50,7 @@ private:
     Plan plan(const WebhookAct& kind, const std::string& wanted) const;
     Answer run(const WebhookAct& kind, const std::string& order, const std::string& by) const;
 
-    const Options options_;
-    const Context context_;
+    const QueryContext read_;
     const RetryApi api_;
 };
 

@@ -10,4 +10,9 @@ Answer refused(int status, std::string_view why) {
     return {status, core::json_text(nlohmann::json{{"error", why}})};
 }
 
+Answer refused(const core::Error& error) {
+    return refused(error.fault == core::Fault::not_found ? net::kNotFound : net::kUnavailable,
+                   error.message);
+}
+
 }  // namespace beckon::console

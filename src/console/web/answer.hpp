@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/result.hpp"
 #include "net/http/http_message.hpp"
 
 #include <cstddef>
@@ -18,6 +19,8 @@ struct Answer {
 };
 /// The answer {"error": `why`}.
 Answer refused(int status, std::string_view why);
+/// Of a query that could not be answered from the log: 404 where that has nothing of it, else 503.
+Answer refused(const core::Error& error);
 /// Takes an answer, from any thread. Only the first counts; if all copies are destroyed without
 /// one, the answer is 503.
 using Reply = std::function<void(Answer)>;

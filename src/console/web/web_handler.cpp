@@ -166,7 +166,7 @@ WebHandler::WebHandler(const std::string& token, WebServer::Context context, cor
         if (notifying_.exchange(true)) return;
         to_loop.post([this] {
             notifying_ = false;
-            notify_streams();
+            tell_streams(&LiveStream::notify);
         });
     });
 }
@@ -322,7 +322,8 @@ HttpReply WebHandler::log_in(const HttpRequest& request) {
 
 HttpReply WebHandler::log_out(const HttpRequest& request) {
     if (const auto session = cookie_of(request)) login_.end_session(*session);
-    loop_.post(lifetime_.guard([this] { notify_streams(); }));  // those of the session end
+    loop_.post(lifetime_.guard(
+        [this] { tell_streams(&LiveStream::notify); }));  // those of the session end
     auto reply = fresh_json(net::kOk, "{}");
     reply.add("Set-Cookie", session_cookie("", std::chrono::seconds{0}, false));
     return reply;
@@ -362,23 +363,18 @@ HttpReply WebHandler::stream(const HttpRequest& request, std::string_view query)
     return reply;
 }
 
-void WebHandler::notify_streams() {
+void WebHandler::tell_streams(void (LiveStream::*what)()) {
     std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
     const auto all = streams_;  // one that ends is none of them any more
     for (const auto& one : all) {
-        if (const auto stream = one.lock()) stream->notify();
+        if (const auto stream = one.lock()) (stream.get()->*what)();
     }
 }
 
 void WebHandler::beat() {
-    std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
+    tell_streams(&LiveStream::beat);
     beating_ = !streams_.empty();
-    if (!beating_) return;
-    loop_.post_after(kBeat, lifetime_.guard([this] { beat(); }));
-    const auto all = streams_;
-    for (const auto& one : all) {
-        if (const auto stream = one.lock()) stream->beat();
-    }
+    if (beating_) loop_.post_after(kBeat, lifetime_.guard([this] { beat(); }));
 }
 
 void WebHandler::check(const std::string& name, const Act& act, net::ExchangePtr exchange) {

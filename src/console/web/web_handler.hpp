@@ -99,7 +99,7 @@ private:
     void reply(const net::ExchangePtr& exchange, net::HttpReply reply) const;
     net::HttpReply secured(net::HttpReply reply) const;
 
-    void notify_streams();
+    void tell_streams(void (LiveStream::*what)());
     void beat();
 
     const WebServer::Context context_;

@@ -4,7 +4,7 @@
 #include "app/config/config.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
-#include "console/lag/lag_collector.hpp"
+#include "console/lag/lag_table.hpp"
 #include "console/lag/lag_text.hpp"
 #include "core/ascii.hpp"
 #include "core/clock.hpp"
@@ -69,18 +69,10 @@ struct Brokers {
         if (const auto read = ownership->read(kLogTimeout); !read) {
             app::print_error("beckon: which processes live is not known: " + read.error().message);
         }
-        table.emplace(console::LagTable::Context{
-            .reader_of =
-                [this, prefix = config.kafka.prefix](const auto& group, const auto& where) {
-                    if (!group.starts_with(prefix)) return console::Reader{};
-                    return ownership->view().reader_of(group.substr(prefix.size()),
-                                                       where.partition);
-                },
-            .delay_of = console::delays_of_tiers(control->tiers, config.kafka.prefix),
-            .views_of = [this,
-                         prefix = config.kafka.prefix] { return ownership->view().views(prefix); },
-            .is_own = console::own_groups(config.kafka.prefix)});
+        table.emplace(console::lag_context(config.kafka.prefix, control->tiers,
+                                           [this] { return ownership->shared_view(); }));
     }
+
     LagPage poll() {
         if (ownership) ownership->follow(kFollow);
         return *console::poll(*table, *groups, core::SystemClock{}, {});

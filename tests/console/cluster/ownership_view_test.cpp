@@ -26,6 +26,23 @@ public:
     bool wait(const std::function<bool()>& what) {
         return executor.wait_until(what, clock.mono() + 10s);
     }
+    /// The view of a reader with that clock, once it has read all.
+    std::unique_ptr<OwnershipView> view(const core::Clock& now,
+                                        OwnershipView::Options options = {1}) {
+        auto made = std::make_unique<OwnershipView>(options, log, executor, now);
+        REQUIRE(wait([&] { return made->complete(); }));
+        return made;
+    }
+    /// The report of a process, to be written.
+    cluster::ProcessRecord process(const std::string& role, const std::string& id,
+                                   const std::string& name) const {
+        cluster::ProcessRecord record;
+        record.role = role;
+        record.id = id;
+        record.name = name;
+        record.at = record.started = clock.wall();
+        return record;
+    }
 
     core::SystemClock clock;
     log::BlockingExecutor executor;
@@ -45,18 +62,17 @@ TEST_CASE("the page shows the home of each partition, and moves under way") {
         .role = "edge", .partition = 0, .home = kA, .standbys = {kB}, .epoch = 1}));
     world.write(encode(cluster::PlacementRecord{
         .role = "edge", .partition = 1, .home = kB, .standbys = {}, .epoch = 1}));
-    OwnershipView view{{2, Unreported::alive}, world.log, world.executor, world.clock};
-    REQUIRE(world.wait([&] { return view.complete(); }));
+    const auto view = world.view(world.clock, {2, Unreported::alive});
 
-    const auto roles = view.roles();
+    const auto roles = view->roles();
     REQUIRE(roles.size() == 1);
     CHECK(roles[0].role == "edge");
     REQUIRE(roles[0].partitions.size() == 2);
     CHECK(roles[0].partitions[0].state == cluster::PartitionState::serving);
     CHECK(roles[0].partitions[1].state == cluster::PartitionState::restoring);
-    CHECK(view.reader_of("edge", 1).name == "node-b");
-    CHECK(view.reader_of("retry", 1).dead);
-    CHECK_FALSE(view.reader_of("of-others", 1).dead);
+    CHECK(view->reader_of("edge", 1).name == "node-b");
+    CHECK(view->reader_of("retry", 1).dead);
+    CHECK_FALSE(view->reader_of("of-others", 1).dead);
 }
 
 TEST_CASE("a node that goes is gone from the page") {
@@ -119,10 +135,7 @@ void write_edge(Ownership& world, core::Timestamp heard) {
                                            .name = "disk-a"}));
     world.write(encode(cluster::PlacementRecord{
         .role = "edge", .partition = 0, .home = kA, .standbys = {}, .epoch = 0}));
-    cluster::ProcessRecord process;
-    process.role = "edge";
-    process.id = "disk-a";
-    process.name = "edge-1:8080";
+    auto process = world.process("edge", "disk-a", "edge-1:8080");
     process.at = process.started = heard;
     world.write(encode(process));
 }
@@ -133,98 +146,84 @@ TEST_CASE("the last node of a role that is silent is dead, though no controller 
     Ownership world;
     write_edge(world, world.clock.wall());
     const ShiftedClock later{26s};
-    OwnershipView view{{1}, world.log, world.executor, later};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    const auto roles = view.roles();
+    const auto view = world.view(later);
+    const auto roles = view->roles();
     REQUIRE(roles.size() == 1);
     CHECK_FALSE(roles[0].nodes[0].alive);
     CHECK_FALSE(roles[0].nodes[0].clients);
     CHECK(roles[0].partitions[0].state == cluster::PartitionState::unplaced);
-    CHECK(view.reader_of("edge", 0).dead);
-    CHECK(view.reader_of("endpoint", 0).dead);
-    CHECK(view.homeless().size() == 1);
+    CHECK(view->reader_of("edge", 0).dead);
+    CHECK(view->reader_of("endpoint", 0).dead);
+    CHECK(view->homeless().size() == 1);
 }
 
 TEST_CASE("each endpoint's view is named, and one that is silent is dead") {
     Ownership world;
     for (const auto* host : {"one", "two"}) {
-        cluster::ProcessRecord process;
-        process.role = "endpoint";
-        process.id = host;
-        process.name = host + std::string{":9091"};
+        auto process = world.process("endpoint", host, host + std::string{":9091"});
         process.view = {host == std::string{"one"} ? 200 : 40};
-        process.at = process.started = world.clock.wall();
         world.write(encode(process));
     }
     ShiftedClock now{0s};
-    OwnershipView view{{1}, world.log, world.executor, now};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    const auto views = view.views("b.");
+    const auto view = world.view(now);
+    const auto views = view->views("b.");
     CHECK(views.group == "b.endpoint");
     CHECK(views.next ==
           std::map<std::string, std::vector<core::Offset>>{{"one", {200}}, {"two", {40}}});
-    CHECK(view.reader_of("endpoint/two", 0).name == "two");
+    CHECK(view->reader_of("endpoint/two", 0).name == "two");
     now.by = 2h;
-    CHECK(view.views("b.").next.empty());
+    CHECK(view->views("b.").next.empty());
 }
 
 TEST_CASE("a silence of all processes is no death once the log was read long ago") {
     Ownership world;
     ShiftedClock now{0s};
     write_edge(world, now.wall());
-    OwnershipView view{{1}, world.log, world.executor, now};
-    REQUIRE(world.wait([&] { return view.complete(); }));
+    const auto view = world.view(now);
     now.by = 60s;
-    CHECK(view.roles()[0].nodes[0].alive);
-    CHECK(view.homeless().empty());
-    CHECK_FALSE(view.reader_of("edge", 0).dead);
+    CHECK(view->roles()[0].nodes[0].alive);
+    CHECK(view->homeless().empty());
+    CHECK_FALSE(view->reader_of("edge", 0).dead);
 }
 
 TEST_CASE("time in which the log could not be read is no silence") {
     Ownership world;
     ShiftedClock now{0s};
     write_edge(world, now.wall());
-    OwnershipView view{{1}, world.log, world.executor, now};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    const auto gone = [&] { return view.processes(24h).at(0).gone; };
+    const auto view = world.view(now);
+    const auto gone = [&] { return view->processes(24h).at(0).gone; };
     now.by = 10s;
-    view.log_answers(false);
+    view->log_answers(false);
     now.by = 10min;
     CHECK_FALSE(gone());
-    CHECK(view.homeless().empty());
-    view.log_answers(true);
+    CHECK(view->homeless().empty());
+    view->log_answers(true);
     CHECK_FALSE(gone());
     now.by = 10min + 20s;  // a process has the time of a whole silence to be heard again
     CHECK_FALSE(gone());
     now.by = 10min + 40s;
     CHECK(gone());
-    view.log_answers(false);  // one that was gone before stays so
+    view->log_answers(false);  // one that was gone before stays so
     now.by = 30min;
     CHECK(gone());
-    view.log_answers(true);
+    view->log_answers(true);
     CHECK(gone());
 }
 
 TEST_CASE("a node whose process has said that it ended is dead, though its record stands") {
     Ownership world;
     write_edge(world, world.clock.wall());
-    cluster::ProcessRecord ended;
-    ended.role = "edge";
-    ended.id = "disk-a";
+    auto ended = world.process("edge", "disk-a", "");
     ended.removed = true;
     world.write(encode(ended));
-    OwnershipView view{{1}, world.log, world.executor, world.clock};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    CHECK_FALSE(view.roles()[0].nodes[0].alive);
+    const auto view = world.view(world.clock);
+    CHECK_FALSE(view->roles()[0].nodes[0].alive);
 }
 
 TEST_CASE("the VAPID keys that send most are summed over the endpoints") {
     Ownership world;
     const auto report = [&](const char* name, double sent, core::Duration later) {
-        cluster::ProcessRecord process;
-        process.role = "endpoint";
-        process.id = name;
-        process.name = std::string{"endpoint-"} + name + ":8080";
+        auto process = world.process("endpoint", name, std::string{"endpoint-"} + name + ":8080");
         process.started = core::Timestamp{1s};
         process.at = world.clock.wall() + std::chrono::floor<std::chrono::milliseconds>(later);
         process.counters = {{"sender/9c2f", sent}, {"accepted", 7}};
@@ -233,19 +232,14 @@ TEST_CASE("the VAPID keys that send most are summed over the endpoints") {
     for (const auto* name : {"a", "b"}) report(name, 100, 0s);
     report("a", 130, 10s);
     report("b", 120, 10s);
-    OwnershipView view{{1}, world.log, world.executor, world.clock};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    CHECK(view.busiest_senders() == std::map<std::string, double>{{"9c2f", 5.0}});
+    const auto view = world.view(world.clock);
+    CHECK(view->busiest_senders() == std::map<std::string, double>{{"9c2f", 5.0}});
 }
 
 TEST_CASE("the refused POSTs to an endpoint URL are found in the reports of the endpoints") {
     Ownership world;
     for (const auto* name : {"a", "b"}) {
-        cluster::ProcessRecord process;
-        process.role = "endpoint";
-        process.id = name;
-        process.name = std::string{"endpoint-"} + name + ":8080";
-        process.at = process.started = world.clock.wall();
+        auto process = world.process("endpoint", name, std::string{"endpoint-"} + name + ":8080");
         process.refused = {{.endpoint = cluster::refused_name("token"),
                             .at = core::Timestamp{*name == 'a' ? 1s : 2s},
                             .status = 401,
@@ -255,12 +249,11 @@ TEST_CASE("the refused POSTs to an endpoint URL are found in the reports of the 
                            {.endpoint = cluster::refused_name("another"), .status = 400}};
         world.write(encode(process));
     }
-    OwnershipView view{{1}, world.log, world.executor, world.clock};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    const auto found = view.refused("token");
+    const auto view = world.view(world.clock);
+    const auto found = view->refused("token");
     REQUIRE(found.size() == 2);
     CHECK(found[0].by == "endpoint-b");
-    CHECK(view.refused("unknown").empty());
+    CHECK(view->refused("unknown").empty());
     CHECK(to_text(found) ==
           "POSTs to it that were refused within the last hour, by endpoint:\n"
           "  1970-01-01T00:00:02.000Z endpoint-b: 401 unauthorized: The request is not authorized. "

@@ -68,8 +68,8 @@ struct World {
     core::Timestamp accepted{};
     console::ReadingTime reading{clock};
     const console::ClientHomes homes{std::nullopt, keys};
-    console::Finder finder{{.partitions = kPartitions, .history_window = 24h},
-                           {keys, log, clock, reading, &homes}};
+    const log::LayoutOptions layout{.partitions = kPartitions, .tiers = {}};
+    console::Finder finder{{log, clock, reading, layout}, {keys, &homes}};
 };
 
 std::vector<std::string> whats(const json& page) {

@@ -53,8 +53,8 @@ struct World {
     test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
     const core::Uaid uaid{core::random_uuid4()};
     console::ReadingTime reading{clock};
-    console::LogBrowser browser{{.partitions = kPartitions, .tiers = 2, .history_window = 24h},
-                                {log, clock, reading}};
+    const log::LayoutOptions layout{.partitions = kPartitions, .tiers = {0s, 60s}};
+    console::LogBrowser browser{{log, clock, reading, layout}};
 };
 
 const console::Parameters kHere{{"topic", "notifications"}, {"partition", "0"}};
@@ -163,8 +163,7 @@ TEST_CASE("what waits for a webhook is what retry.done does not have as finished
     done.tiers[0].finished.low = 1;
     done.tiers[1].finished.above = {{.begin = 0, .end = 1}};
     world.write({Topic::kRetryDone, partition}, retry::encode(done));
-    const console::WebhookQueries webhooks{{.tiers = {0s, 60s}, .partitions = kPartitions},
-                                           {world.log, world.reading},
+    const console::WebhookQueries webhooks{{world.log, world.clock, world.reading, world.layout},
                                            console::RetryApi{{}, nullptr}};
     const auto page = json::parse(webhooks.waiting({{"id", webhook}}).json);
     CHECK(page["complete"] == true);
