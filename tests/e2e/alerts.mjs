@@ -23,6 +23,7 @@ const PATIENCE = 180000;
 const GROUP_WAIT_MS = 1000 * Number(readFileSync(join(ROOT, 'packaging', 'prometheus', 'alertmanager.yml'), 'utf8').match(/group_wait: (\d+)s/)[1]);
 const DESCRIPTORS = 256;
 const IDLE = 250;
+const LOST = 40; // of each of four partitions some, almost surely
 const SLOW_BYTES = 1000; // a second of each connection
 const OVERDUE_S = 300; // by the rule
 const SLOW_ANSWER_S = 15; // within the 30 s after which the console calls a group stalled
@@ -45,6 +46,7 @@ let endpoint; // that gets ten messages a second
 
 before(async () => {
     await cluster.prepare();
+    cluster.nameNode('edge', 'edge-1');
     cluster.consoleOptions.push('--console-canary', `ws://127.0.0.1:${await way.open()}/`, '--console-retry-urls', `http://127.0.0.1:${cluster.ports.retry}`);
     await cluster.start();
     await alertmanager.start(cluster);
@@ -402,14 +404,19 @@ test('an edge without descriptors, whose clients are cut, that is cut off, and d
     unwatch();
     await nothingFires();
 
-    const near = await Promise.all(Array.from({ length: 12 }, () => connected())); // of every partition, also of those that move
     began = Date.now();
     const apart = ['edge-2', 'edge-3']; // neither reaches the other, whichever of the two calls
     await Promise.all(apart.map((name) => cluster.startEdge(name, ['--edge-link-address', '127.0.0.1:9'])));
     const unwatches = apart.map((name) => prometheus.watch('edge', cluster.edges.get(name).ops));
+    const lost = Array.from({ length: LOST }, () => new UserAgent(cluster.edges.get('edge-2').websocket));
+    for (const client of lost) {
+        clients.push(client);
+        client.uaid = randomUUID(); // of every partition, also of those that edge-3 serves
+        client.connect().catch(() => {});
+    }
     await holds(t, 'BeckonLinksDown', 60000, began);
     await holds(t, 'BeckonClientsHomeless', 60000, began);
-    for (const client of near) end(client);
+    for (const client of lost) end(client);
     for (const name of apart) await stop(name);
     for (const unwatch of unwatches) unwatch();
     await nothingFires();

@@ -424,13 +424,13 @@ export class Cluster {
     }
 
     /**
-     * Gives a process the node name that follows from its own, where placements go by node names: with these each of
+     * Gives a process the node name that follows from its own, or from another one, where placements go by node names: with these each of
      * edge-1 to edge-3, edge-a and edge-b, a to c has some of four partitions, whichever of them run.
      */
-    nameNode(name) {
+    nameNode(name, from = name) {
         const data = join(this.directory, name);
         mkdirSync(data, { recursive: true, mode: 0o700 });
-        writeFileSync(join(data, 'node-name'), this.nodeNameOf(name), { mode: 0o600 });
+        writeFileSync(join(data, 'node-name'), this.nodeNameOf(from), { mode: 0o600 });
     }
 
     nodeNameOf(name) {

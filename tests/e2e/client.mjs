@@ -23,7 +23,9 @@ export class UserAgent {
     connect() {
         this.wanted = true;
         this.open();
-        return until('hello', () => this.helloed);
+        return until('hello', () => this.helloed).catch((error) => {
+            throw new Error(`${error.message}; connections that ended: ${this.closes.join(', ') || 'none'}`);
+        });
     }
 
     open() {
