@@ -23,6 +23,7 @@ const PATIENCE = 180000;
 const GROUP_WAIT_MS = 1000 * Number(readFileSync(join(ROOT, 'packaging', 'prometheus', 'alertmanager.yml'), 'utf8').match(/group_wait: (\d+)s/)[1]);
 const DESCRIPTORS = 256;
 const IDLE = 250;
+const HANG_S = 7.5; // of an edge
 const LOST = 40; // of each of four partitions some, almost surely
 const SLOW_BYTES = 1000; // a second of each connection
 const OVERDUE_S = 300; // by the rule
@@ -228,10 +229,13 @@ test('clients do not reach an edge, or slowly: the canary says it', async (t) =>
 test('an edge that hangs for some seconds delivers late', async (t) => {
     cluster.environment = { BECKON_EDGE_SESSION_TIMEOUT: '30s' }; // for so long it stays the home of its clients
     await stop('edge');
+    const stopped = Date.now() / 1000;
     await cluster.start('edge');
     cluster.environment = {};
     const { process: edge } = cluster.children.get('edge');
     await until('the client', () => first.helloed, PATIENCE);
+    const query = `process_start_time_seconds{role="edge"} > ${stopped - 1}`;
+    await until('a scrape before the hang', async () => (await prometheus.ask('query', { query })).result.length > 0, 30000);
     const some = await Promise.all(Array.from({ length: 40 }, () => connected())); // a single one has few messages on their way at a time
     const endpoints = await Promise.all(some.map((client) => client.register()));
     const began = Date.now();
@@ -239,7 +243,8 @@ test('an edge that hangs for some seconds delivers late', async (t) => {
     // Before the endpoint learns of it, and refuses more.
     const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => post(endpoints[n % endpoints.length], 'late')));
     assert(answers.filter(({ status }) => status === 201).length > 100, answers.map(({ status }) => status).join());
-    await pause(7); // after ten seconds without an own record the edge takes what it reads for new (LogClock::kUnasked), and does not count it as late
+    // After ten seconds without an own record the edge takes what it reads for new (LogClock::kUnasked), and does not count it as late.
+    await pause(HANG_S - (Date.now() - began) / 1000);
     edge.kill('SIGCONT');
     await holds(t, 'BeckonDeliveryLate', 60000, began);
     for (const client of some) end(client);
