@@ -64,10 +64,8 @@ void MilestoneHome::replay(fold::InputIndex, const core::RecordView& record) {
 
 void MilestoneHome::advance(fold::InputIndex, core::Offset next,
                             std::optional<core::Timestamp> caught_up, core::Timestamp youngest) {
-    auto moved = checkpoint_.value_or(core::Checkpoint{});
-    moved.next = next;
-    moved.youngest = youngest;
-    if (caught_up) moved.caught_up = *caught_up;
+    const auto before = checkpoint_.value_or(core::Checkpoint{}).caught_up;
+    const core::Checkpoint moved{next, caught_up.value_or(before), youngest};
     moved_ = moved_ || moved != checkpoint_;
     checkpoint_ = moved;
 }

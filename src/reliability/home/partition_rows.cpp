@@ -3,6 +3,8 @@
 #include "core/assert.hpp"
 #include "core/bytes.hpp"
 #include "store/database.hpp"
+#include "store/rows/row_bytes.hpp"
+#include "store/tables/row_changes.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -11,23 +13,15 @@
 namespace beckon::reliability {
 
 using core::append_fixed;
-using core::ByteReader;
 
 namespace {
 
 using store::slice;
-using store::view;
 
 /// The compaction filter leaves shorter keys alone.
 constexpr std::size_t kIdBytesMin = 16;
 /// Days whose ended messages can be found; a report is kept no longer.
 constexpr std::chrono::days kDaysKept{31};
-
-std::string prefix_of(core::Partition partition) {
-    std::string prefix;
-    append_fixed(prefix, static_cast<std::uint16_t>(partition));
-    return prefix;
-}
 
 void append_time(std::string& out, Timestamp time) {
     append_fixed(out, static_cast<std::uint64_t>(
@@ -66,29 +60,13 @@ std::string checkpoint_row(const core::Checkpoint& checkpoint) {
 }
 
 std::optional<core::Checkpoint> parse_checkpoint(std::string_view row) {
-    ByteReader reader{row};
+    store::RowReader reader{row};
     core::Checkpoint checkpoint;
-    checkpoint.next = static_cast<core::Offset>(reader.fixed<std::uint64_t>());
-    const auto time = [&reader] {
-        return Timestamp{
-            std::chrono::milliseconds{static_cast<std::int64_t>(reader.fixed<std::uint64_t>())}};
-    };
-    checkpoint.caught_up = time();
-    checkpoint.youngest = time();
+    checkpoint.next = reader.i64();
+    checkpoint.caught_up = reader.time();
+    checkpoint.youngest = reader.time();
     if (!reader.finished()) return std::nullopt;
     return checkpoint;
-}
-
-/// In the order of their rows: RocksDB takes sorted rows in half the time, and its tables do not
-/// overlap.
-std::vector<const PartitionFold::Changes::value_type*> sorted(
-    const PartitionFold::Changes& changes) {
-    std::vector<const PartitionFold::Changes::value_type*> sorted;
-    sorted.reserve(changes.size());
-    for (const auto& change : changes) sorted.push_back(&change);
-    std::sort(sorted.begin(), sorted.end(),
-              [](const auto* one, const auto* other) { return one->first < other->first; });
-    return sorted;
 }
 
 /// Where a history stands in the two indexes.
@@ -109,7 +87,7 @@ Places places_of(const std::optional<History>& history) {
 PartitionRows::PartitionRows(store::Database& database, core::Partition partition)
     : database_(database),
       partition_(partition),
-      prefix_(prefix_of(partition)),
+      prefix_(store::partition_begin(partition)),
       histories_(database.family(family::kHistories)),
       expiry_(database.family(family::kExpiry)),
       ended_(database.family(family::kEnded)),
@@ -118,85 +96,54 @@ PartitionRows::PartitionRows(store::Database& database, core::Partition partitio
 
 PartitionRows::~PartitionRows() = default;
 
-std::string PartitionRows::path() const { return database_.directory().string(); }
-
-core::Error PartitionRows::unreadable(std::string_view family) const {
-    return store::undecodable(family, path());
-}
-
 // --- any thread
 
 core::Result<std::optional<History>> PartitionRows::find(std::string_view id) const {
-    std::string row;
-    const auto status =
-        database_.db().Get({}, histories_.get(), slice(history_key(prefix_, id)), &row);
-    if (status.IsNotFound()) return std::optional<History>{};
-    if (!status.ok()) return core::fail(store::unreadable(status, path()));
-    auto history = History::parse(row);
-    if (!history) return core::fail(unreadable(family::kHistories));
-    return history;
+    return database_.get(histories_, history_key(prefix_, id), History::parse);
 }
 
-core::Result<std::vector<std::string>> PartitionRows::scan(const char* name,
-                                                           const std::string& from,
-                                                           const std::string& end,
-                                                           std::size_t max) const {
-    const auto bound = slice(end);
-    rocksdb::ReadOptions options;
-    options.iterate_upper_bound = &bound;
-    const auto handle = database_.family(name);
-    const std::unique_ptr<rocksdb::Iterator> rows{
-        database_.db().NewIterator(options, handle.get())};
-    std::vector<std::string> keys;
-    for (rows->Seek(slice(from)); rows->Valid() && keys.size() < max; rows->Next()) {
-        keys.emplace_back(view(rows->key()));
-    }
-    if (!rows->status().ok()) return core::fail(store::unreadable(rows->status(), path()));
-    return keys;
+core::Result<std::vector<std::string>> PartitionRows::ids(const Family& family,
+                                                          const store::KeyRange& range,
+                                                          std::size_t id_at,
+                                                          std::size_t max) const {
+    std::vector<std::string> ids;
+    const auto read = database_.scan(family, range, [&](std::string_view key, auto) {
+        ids.emplace_back(key.substr(id_at));
+        return ids.size() < max;
+    });
+    if (!read) return core::fail(read.error());
+    return ids;
 }
 
 core::Result<std::vector<std::string>> PartitionRows::expired(Timestamp before,
                                                               std::size_t max) const {
-    auto keys = scan(family::kExpiry, prefix_, expiry_key(prefix_, before, {}), max);
-    if (!keys) return keys;
-    for (auto& key : *keys) key.erase(0, prefix_.size() + sizeof(std::uint64_t));
-    return keys;
+    return ids(expiry_, {prefix_, expiry_key(prefix_, before, {})},
+               prefix_.size() + sizeof(std::uint64_t), max);
 }
 
 core::Result<std::vector<std::string>> PartitionRows::ended_on(Day day, std::string_view after,
                                                                std::size_t max) const {
     auto from = ended_key(prefix_, day, after);
     if (!after.empty()) from.push_back('\0');
-    auto keys = scan(family::kEnded, from, ended_key(prefix_, day + std::chrono::days{1}, {}), max);
-    if (!keys) return keys;
-    for (auto& key : *keys) key.erase(0, prefix_.size() + sizeof(std::uint32_t));
-    return keys;
+    return ids(ended_, {from, ended_key(prefix_, day + std::chrono::days{1}, {})},
+               prefix_.size() + sizeof(std::uint32_t), max);
 }
 
 // --- folding thread
 
 std::optional<core::Checkpoint> PartitionRows::checkpoint() const {
-    std::string row;
-    const auto status = database_.db().Get({}, partitions_.get(), slice(prefix_), &row);
     // An unreadable checkpoint counts as none: the partition is folded again from the log's start.
-    return status.ok() ? parse_checkpoint(row) : std::nullopt;
+    const auto row = database_.get(partitions_, prefix_, parse_checkpoint);
+    return row ? *row : std::nullopt;
 }
 
 core::Result<void> PartitionRows::restore(PartitionFold& fold) const {
-    const auto end = prefix_of(partition_ + 1);
-    const auto bound = slice(end);
-    rocksdb::ReadOptions options;
-    if (partition_ < 0xffff) options.iterate_upper_bound = &bound;
-    const std::unique_ptr<rocksdb::Iterator> rows{
-        database_.db().NewIterator(options, totals_.get())};
-    for (rows->Seek(slice(prefix_)); rows->Valid(); rows->Next()) {
-        const auto name = view(rows->key()).substr(prefix_.size());
-        if (!fold.totals().restore(name, view(rows->value()))) {
-            return core::fail(unreadable(family::kTotals));
-        }
-    }
-    if (!rows->status().ok()) return core::fail(store::unreadable(rows->status(), path()));
-    return {};
+    const auto parse = [&](std::string_view key, std::string_view row) {
+        const bool known = fold.totals().restore(key.substr(prefix_.size()), row);
+        return known ? std::optional{known} : std::nullopt;
+    };
+    return database_.each_row(totals_, store::partition_range(partition_), parse,
+                              [](bool go_on) { return go_on; });
 }
 
 void PartitionRows::put(rocksdb::WriteBatch& batch, const std::string& id,
@@ -226,7 +173,7 @@ core::Result<void> PartitionRows::commit(PartitionFold& fold, const core::Checkp
     if (fold.broken()) return core::fail(*fold.broken());
     rocksdb::WriteBatch batch;
     Timestamp newest{};
-    for (const auto* const entry : sorted(fold.changes())) {
+    for (const auto* const entry : store::sorted_by_name(fold.changes())) {
         const auto& [id, change] = *entry;
         if (!change.after.current()) continue;  // everything about it was refused
         put(batch, id, change);
@@ -249,10 +196,9 @@ core::Result<void> PartitionRows::commit(PartitionFold& fold, const core::Checkp
 }
 
 core::Result<void> PartitionRows::clear() {
-    const auto end = partition_ < 0xffff ? prefix_of(partition_ + 1) : std::string(3, '\xff');
     rocksdb::WriteBatch batch;
     for (const auto& family : {histories_, expiry_, ended_, totals_, partitions_}) {
-        batch.DeleteRange(family.get(), slice(prefix_), slice(end));
+        database_.erase_rows_of(partition_, family, batch);
     }
     fold_time_ = {};
     database_.fold_times().forget(partition_);

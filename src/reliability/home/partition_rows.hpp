@@ -26,6 +26,7 @@ class WriteBatch;
 namespace beckon::store {
 
 class Database;
+struct KeyRange;
 
 }  // namespace beckon::store
 
@@ -73,10 +74,9 @@ public:
 private:
     using Family = std::shared_ptr<rocksdb::ColumnFamilyHandle>;
 
-    std::string path() const;
-    core::Error unreadable(std::string_view family) const;
-    core::Result<std::vector<std::string>> scan(const char* family, const std::string& from,
-                                                const std::string& end, std::size_t max) const;
+    /// Of rows whose keys end with one, `id_at` bytes in.
+    core::Result<std::vector<std::string>> ids(const Family& family, const store::KeyRange& range,
+                                               std::size_t id_at, std::size_t max) const;
     void put(rocksdb::WriteBatch& batch, const std::string& id,
              const PartitionFold::Change& change) const;
     void forget_old_days(rocksdb::WriteBatch& batch, Timestamp now) const;
@@ -94,12 +94,6 @@ private:
 };
 
 }  // namespace beckon::reliability
-
-namespace beckon::store {
-
-class Database;
-
-}  // namespace beckon::store
 
 namespace beckon::reliability {
 

@@ -289,3 +289,29 @@ TEST_CASE("while the log is away nothing expires, and afterwards it does") {
     world.run_for(seconds{30});
     CHECK(world.where("a") == Milestone::expired);
 }
+
+// A scan without `total_order_seek` asks the filter of the rows in memory for the message before,
+// which is in a table, and finds nothing behind it.
+TEST_CASE("the messages that ended on a day are found page by page, whatever is in a table yet") {
+    const test::TempDir files;
+    const Timestamp when{hours{24 * 20'000}};
+    const std::string first(20, 'a');
+    const std::string second(20, 'b');
+    for (const auto& id : {first, second}) {  // opening a store puts what it has into tables
+        const auto store = MilestoneStore::open(
+            {.directory = files.path(), .log_id = "log", .partitions = 1, .memory = {}});
+        REQUIRE(store);
+        const auto rows = (*store)->partition(0);
+        PartitionFold fold{[&](std::string_view one) { return rows->find(one); }};
+        const auto record = encode(MilestonesReached{
+            .id = id,
+            .expires = when + hours{1},
+            .source = "e",
+            .reached = {{Milestone::received, when}, {Milestone::expired, when}}});
+        fold.fold(*test::ReadBack{record, 0, when});
+        REQUIRE(rows->commit(fold, {.next = 1, .caught_up = when, .youngest = when}));
+        if (id == first) continue;
+        CHECK(rows->ended_on(day_of(when), "", 1).value() == std::vector{first});
+        CHECK(rows->ended_on(day_of(when), first, 1).value() == std::vector{second});
+    }
+}
