@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <list>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <ev.h>
@@ -21,13 +23,12 @@ namespace {
 /// A healthy loop turns at least this often, even with nothing to do (watchdog).
 constexpr core::Duration kHeartbeat = std::chrono::milliseconds{500};
 
-/// A delayed task; owned by the wheel's slot until it fires or the loop ends.
+/// A delayed task, in the loop's list until it fires or the loop ends.
 struct DelayedTask : WheelTimer {
     using WheelTimer::WheelTimer;
     core::Executor::Task task;
-    DelayedTask* prev = nullptr;
-    DelayedTask* next = nullptr;
-    DelayedTask** first = nullptr;  ///< the loop's list of all delayed tasks
+    std::list<DelayedTask>* all = nullptr;
+    std::list<DelayedTask>::iterator place;
 };
 
 }  // namespace
@@ -119,23 +120,16 @@ struct ShardLoop::Impl {
     }
 
     void delay(core::Duration by, Task task) {
-        auto* delayed = new DelayedTask{[](WheelTimer& t) {
-            auto* self = static_cast<DelayedTask*>(&t);
-            const std::unique_ptr<DelayedTask> owner{self};
-            unlink(*self);
-            self->task();
-        }};
-        delayed->task = std::move(task);
-        delayed->first = &first_delayed;
-        delayed->next = first_delayed;
-        if (first_delayed) first_delayed->prev = delayed;
-        first_delayed = delayed;
-        wheel.schedule(*delayed, clock.mono() + by);
-    }
-
-    static void unlink(DelayedTask& t) {
-        (t.prev ? t.prev->next : *t.first) = t.next;
-        if (t.next) t.next->prev = t.prev;
+        auto& timer = delayed.emplace_front([](WheelTimer& t) {
+            auto& self = static_cast<DelayedTask&>(t);
+            std::list<DelayedTask> fired;
+            fired.splice(fired.begin(), *self.all, self.place);
+            self.task();
+        });
+        timer.task = std::move(task);
+        timer.all = &delayed;
+        timer.place = delayed.begin();
+        wheel.schedule(timer, clock.mono() + by);
     }
 
     /// Tasks that are left at the end are destroyed on the thread that owns their captures.
@@ -150,9 +144,8 @@ struct ShardLoop::Impl {
             }
             for (auto& task : own) left.push_back(std::move(task));
             own.clear();
-            const std::unique_ptr<DelayedTask> delayed{first_delayed};
-            if (delayed) unlink(*delayed);
-            if (left.empty() && !delayed) return;
+            const auto late = std::exchange(delayed, {});
+            if (left.empty() && late.empty()) return;
         }
     }
 
@@ -192,7 +185,7 @@ struct ShardLoop::Impl {
     TimingWheel wheel;
     Heart heart{*this};
     core::MonoTime armed_for = core::MonoTime::max();
-    DelayedTask* first_delayed = nullptr;
+    std::list<DelayedTask> delayed;
     std::vector<Task> taken;
     std::vector<Task> own;
     std::vector<Task> running;
