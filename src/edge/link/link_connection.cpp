@@ -30,13 +30,11 @@ core::Result<void> LinkConnection::receive(std::string_view bytes, core::MonoTim
         auto frame = reader_.next();
         if (!frame) return fail(frame.error());
         if (!*frame) return {};
-        if (auto handled = handle(std::move(**frame), now, reply, arrivals); !handled)
-            return handled;
+        if (auto handled = handle(std::move(**frame), reply, arrivals); !handled) return handled;
     }
 }
 
-core::Result<void> LinkConnection::handle(Frame frame, core::MonoTime now, std::string& reply,
-                                          Arrivals& arrivals) {
+core::Result<void> LinkConnection::handle(Frame frame, std::string& reply, Arrivals& arrivals) {
     if (auto* hello = std::get_if<Greeting>(&frame)) return greeted(*hello, reply);
     if (!peer_) return fail(Fault::invalid, "the peer's first frame is not a greeting");
     if (auto* message = std::get_if<ToHome>(&frame)) {
@@ -45,8 +43,6 @@ core::Result<void> LinkConnection::handle(Frame frame, core::MonoTime now, std::
         arrivals.to_fronts.push_back(std::move(*answer));
     } else if (const auto* ping = std::get_if<Ping>(&frame)) {
         return append_frame(reply, Frame{Pong{ping->number}});
-    } else if (const auto* pong = std::get_if<Pong>(&frame); pong && pong->number == pings_) {
-        round_trip_ = now - pinged_;
     }
     return {};
 }

@@ -139,14 +139,11 @@ public:
 
     /// Known once the peer's greeting was read; messages flow from then on.
     const std::optional<core::NodeId>& peer() const { return peer_; }
-    /// The round trip of the last answered ping.
-    std::optional<core::Duration> round_trip() const { return round_trip_; }
 
 private:
     core::Result<void> greeted(const Greeting& peer, std::string& reply);
     core::Result<void> check(const Greeting& peer) const;
-    core::Result<void> handle(Frame frame, core::MonoTime now, std::string& reply,
-                              Arrivals& arrivals);
+    core::Result<void> handle(Frame frame, std::string& reply, Arrivals& arrivals);
 
     const Options options_;
     FrameReader reader_;
@@ -156,7 +153,6 @@ private:
     core::MonoTime unread_at_;  ///< when this node last did not read
     std::uint64_t pings_ = 0;
     core::MonoTime pinged_{};
-    std::optional<core::Duration> round_trip_;
 };
 
 }  // namespace beckon::edge::link

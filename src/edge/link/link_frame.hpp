@@ -72,9 +72,6 @@ public:
     /// kind, or one with a wrong length), too_large. After an error the stream is of no more use.
     core::Result<std::optional<Frame>> next();
 
-    /// Bytes that wait for the rest of their frame.
-    std::size_t buffered() const { return buffer_.size() - consumed_; }
-
 private:
     Ends ends_;
     std::string buffer_;

@@ -1,6 +1,7 @@
 #include "edge/link/link_tls.hpp"
 
-#include <charconv>
+#include "core/decimal.hpp"
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,14 +27,8 @@ std::string identity_of(const core::KeyRing::Key& key) {
 
 const core::KeyRing::Key* key_of(const core::KeyRing& ring, std::string_view identity) {
     if (!identity.starts_with(kPurpose) || identity.size() <= kPurpose.size() + 1) return nullptr;
-    const auto digits = identity.substr(kPurpose.size() + 1);
-    unsigned number = 0;
-    const auto* const end = digits.data() + digits.size();
-    const auto parsed = std::from_chars(digits.data(), end, number);
-    if (parsed.ec != std::errc{} || parsed.ptr != end || number >= core::KeyRing::kKeysMax) {
-        return nullptr;
-    }
-    return ring.find(static_cast<std::uint8_t>(number));
+    const auto id = core::parse_decimal<std::uint8_t>(identity.substr(kPurpose.size() + 1));
+    return id && *id < core::KeyRing::kKeysMax ? ring.find(*id) : nullptr;
 }
 
 /// The session that stands for a pre-shared key; null if OpenSSL refuses.

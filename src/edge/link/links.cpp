@@ -70,8 +70,7 @@ struct Peer {
     core::Duration retry_after{};
     std::string why_down = "not connected yet";
     bool refused = false;  ///< the last call was
-    std::uint64_t reconnects = 0;
-    int refusals = 0;  ///< calls in a row that were refused
+    int refusals = 0;      ///< calls in a row that were refused
     bool retry_posted = false;
 };
 
@@ -470,7 +469,6 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
     if (peer->connection == id) peer->connection = 0;
     if (was_up) {
         peer->queue.close();
-        ++peer->reconnects;
     } else if (why.fault == Fault::unauthorized) {
         ++peer->key_index;  // the peer may hold an older ring than this node
     }
@@ -548,20 +546,12 @@ std::vector<LinkStatus> Links::status() const {
     impl_->loop.run_and_wait([&] {
         const std::shared_lock lock{impl_->mutex};
         for (const auto& [node, peer] : impl_->peers) {
-            LinkStatus status{.peer = node,
-                              .address = peer->address,
-                              .up = false,
-                              .refused = peer->refused,
-                              .why_down = peer->why_down,
-                              .round_trip = std::nullopt,
-                              .waiting_bytes = peer->queue.waiting_bytes(),
-                              .reconnects = peer->reconnects};
-            if (const auto at = impl_->connections.find(peer->connection);
-                at != impl_->connections.end() && at->second->peer) {
-                status.up = true;
-                status.round_trip = at->second->protocol.round_trip();
-            }
-            out.push_back(std::move(status));
+            const auto at = impl_->connections.find(peer->connection);
+            out.push_back({.peer = node,
+                           .up = at != impl_->connections.end() && at->second->peer,
+                           .refused = peer->refused,
+                           .why_down = peer->why_down,
+                           .waiting_bytes = peer->queue.waiting_bytes()});
         }
     });
     return out;

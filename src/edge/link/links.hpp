@@ -20,13 +20,10 @@ namespace beckon::edge::link {
 /// The state of one link, for operators.
 struct LinkStatus {
     core::NodeId peer;
-    std::string address;
     bool up = false;
     bool refused = false;  ///< by the other node or by this one: its key ring or log is another one
     std::string why_down;  ///< the last reason; empty while it is up
-    std::optional<core::Duration> round_trip;
     std::size_t waiting_bytes = 0;
-    std::uint64_t reconnects = 0;
 };
 
 /// The links of an edge node: one connection with every other node, TLS by the key ring, kept up
