@@ -3,6 +3,7 @@
 #include "core/ascii.hpp"
 #include "core/authority.hpp"
 #include "core/decimal.hpp"
+#include "core/list_text.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -29,15 +30,10 @@ std::optional<PeerAddress> parse_bare(std::string_view text) {
 /// The `for=` value of one element of a Forwarded header (RFC 7239).
 std::optional<std::string_view> forwarded_for(std::string_view element) {
     while (!element.empty()) {
-        const auto end = std::min(element.find(';'), element.size());
-        auto pair = core::trimmed(element.substr(0, end));
-        element.remove_prefix(std::min(end + 1, element.size()));
-        if (!core::equals_ignoring_case(pair.substr(0, 4), "for=")) continue;
-        pair.remove_prefix(4);
-        if (pair.size() >= 2 && pair.front() == '"' && pair.back() == '"') {
-            pair = pair.substr(1, pair.size() - 2);
+        const auto pair = core::trimmed(core::take_part(element, ';'));
+        if (core::equals_ignoring_case(pair.substr(0, 4), "for=")) {
+            return core::unquoted(pair.substr(4));
         }
-        return pair;
     }
     return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
+#include "core/list_text.hpp"
 #include "core/tokens.hpp"
 #include "records/fields.hpp"
 
@@ -60,12 +61,9 @@ std::string text_in(const std::vector<PastDeadLetter>& history) {
 }
 
 std::optional<PastDeadLetter> parse_past_dead_letter(std::string_view text) {
-    const auto first = text.find(' ');
-    const auto last = text.rfind(' ');
-    if (first == std::string_view::npos || first == last) return std::nullopt;
-    const auto at = core::parse_decimal<std::int64_t>(text.substr(0, first));
-    const auto why = parse_outcome(text.substr(first + 1, last - first - 1));
-    const auto attempts = core::parse_decimal<std::uint32_t>(text.substr(last + 1));
+    const auto at = core::parse_decimal<std::int64_t>(core::take_part(text, ' '));
+    const auto why = parse_outcome(core::take_part(text, ' '));
+    const auto attempts = core::parse_decimal<std::uint32_t>(text);
     if (!at || !why || !attempts) return std::nullopt;
     return PastDeadLetter{core::Timestamp{std::chrono::milliseconds{*at}}, *why, *attempts};
 }
@@ -74,11 +72,9 @@ std::optional<std::vector<PastDeadLetter>> history_in(const core::RecordView& re
     std::vector<PastDeadLetter> history;
     auto text = record.header(kHistory).value_or("");
     while (!text.empty()) {
-        const auto comma = text.find(',');
-        const auto one = parse_past_dead_letter(text.substr(0, comma));
+        const auto one = parse_past_dead_letter(core::take_part(text, ','));
         if (!one) return std::nullopt;
         history.push_back(*one);
-        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
     }
     return history;
 }
@@ -92,15 +88,9 @@ std::string text_in(const EventPlace& place) {
 }
 
 std::optional<EventPlace> parse_place(std::string_view text, std::string_view type) {
-    const auto next = [&text] {
-        const auto blank = text.find(' ');
-        const auto part = text.substr(0, blank);
-        text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
-        return part;
-    };
-    const auto partition = core::parse_decimal<core::Partition>(next());
-    const auto offset = core::parse_decimal<core::Offset>(next());
-    const auto bytes = core::parse_decimal<std::size_t>(next());
+    const auto partition = core::parse_decimal<core::Partition>(core::take_part(text, ' '));
+    const auto offset = core::parse_decimal<core::Offset>(core::take_part(text, ' '));
+    const auto bytes = core::parse_decimal<std::size_t>(core::take_part(text, ' '));
     if (!partition || *partition < 0 || !offset || *offset < 0 || !bytes || text.empty()) {
         return std::nullopt;
     }

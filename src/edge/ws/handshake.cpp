@@ -1,6 +1,7 @@
 #include "edge/ws/handshake.hpp"
 
 #include "core/ascii.hpp"
+#include "core/list_text.hpp"
 #include "net/http/request_parser.hpp"
 
 #include <algorithm>
@@ -37,33 +38,18 @@ std::string list(const HttpRequest& request, std::string_view name) {
     return all;
 }
 
-/// Calls `visit` with each element until it returns false.
-template <class Visit>
-void for_each_of(std::string_view list, const Visit& visit) {
-    while (!list.empty()) {
-        const auto comma = std::min(list.find(','), list.size());
-        if (!visit(core::trimmed(list.substr(0, comma)))) return;
-        list.remove_prefix(std::min(comma + 1, list.size()));
-    }
-}
-
 bool names(std::string_view list, std::string_view wanted) {
-    bool found = false;
-    for_each_of(list, [&](std::string_view one) {
-        found = core::equals_ignoring_case(one, wanted);
-        return !found;
-    });
-    return found;
+    while (!list.empty()) {
+        const auto one = core::trimmed(core::take_part(list, ','));
+        if (core::equals_ignoring_case(one, wanted)) return true;
+    }
+    return false;
 }
 
 /// Of 16 bytes in base64 (RFC 6455 §4.1).
 bool is_key(std::string_view key) {
-    const auto is_digit = [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-               c == '+' || c == '/';
-    };
     return key.size() == 24 && key.ends_with("==") &&
-           std::all_of(key.begin(), key.begin() + 22, is_digit);
+           core::is_alphanumeric(key.substr(0, 22), "+/");
 }
 
 /// The path of a target in origin or absolute form (RFC 9112 §3.2.2), also of "ws://…", of whose
@@ -82,11 +68,11 @@ std::string_view path_of(std::string_view target) {
 std::string choose_subprotocol(std::string_view offered) {
     std::string_view chosen;
     bool fits = offered.size() <= kSubprotocolListMax;
-    for_each_of(offered, [&](std::string_view name) {
+    while (!offered.empty()) {
+        const auto name = core::trimmed(core::take_part(offered, ','));
         fits &= name.size() <= kSubprotocolNameMax;
         if (chosen.empty() || name == kSubprotocol) chosen = name;
-        return true;
-    });
+    }
     return std::string{fits ? chosen : ""};
 }
 

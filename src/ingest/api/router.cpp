@@ -1,5 +1,8 @@
 #include "ingest/api/router.hpp"
 
+#include "core/ascii.hpp"
+#include "core/list_text.hpp"
+
 #include <optional>
 
 namespace beckon::ingest {
@@ -106,10 +109,7 @@ std::optional<Route> match(const Path& path) {
 bool allows(std::string_view allow, Method method) {
     const auto name = to_string(method);
     while (!allow.empty()) {
-        const auto one = allow.substr(0, allow.find(','));
-        if (one == name) return true;
-        allow.remove_prefix(one.size());
-        if (!allow.empty()) allow.remove_prefix(2);
+        if (core::trimmed(core::take_part(allow, ',')) == name) return true;
     }
     return false;
 }

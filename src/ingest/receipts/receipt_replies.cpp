@@ -1,11 +1,12 @@
 #include "ingest/receipts/receipt_replies.hpp"
 
 #include "core/ascii.hpp"
+#include "core/decimal.hpp"
 #include "core/json_text.hpp"
+#include "core/list_text.hpp"
 #include "fetch/url.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -48,15 +49,10 @@ Checked<core::Offset> parse_after(std::string_view target) {
     const auto begin = target.find('?');
     if (begin == std::string_view::npos) return -1;
     const auto query = target.substr(begin);
-    core::Offset after = -1;
     if (!query.starts_with(kAfter)) return fail(Problem::bad_receipt_query);
-    const auto digits = query.substr(kAfter.size());
-    const auto* const end = digits.data() + digits.size();
-    const auto [at, fault] = std::from_chars(digits.data(), end, after);
-    if (fault != std::errc{} || at != end || after < -1) {
-        return fail(Problem::bad_receipt_query);
-    }
-    return after;
+    const auto after = core::parse_decimal<core::Offset>(query.substr(kAfter.size()));
+    if (!after || *after < -1) return fail(Problem::bad_receipt_query);
+    return *after;
 }
 
 HttpReply outcomes_reply(std::string_view origin, std::string_view token,
@@ -80,14 +76,6 @@ HttpReply outcomes_reply(std::string_view origin, std::string_view token,
 
 namespace {
 
-std::optional<std::chrono::seconds> seconds_of(std::string_view text) {
-    std::uint32_t number = 0;
-    const auto* const end = text.data() + text.size();
-    const auto [at, fault] = std::from_chars(text.data(), end, number);
-    if (fault != std::errc{} || at != end) return std::nullopt;
-    return std::chrono::seconds{number};
-}
-
 /// One preference, without its parameters.
 void add(std::string_view one, Preferences& out) {
     one = one.substr(0, one.find(';'));
@@ -95,7 +83,8 @@ void add(std::string_view one, Preferences& out) {
     const auto name = core::trimmed(one.substr(0, equals));
     if (core::equals_ignoring_case(name, "respond-async")) out.respond_async = true;
     if (equals == std::string_view::npos || !core::equals_ignoring_case(name, "wait")) return;
-    if (!out.wait) out.wait = seconds_of(core::trimmed(one.substr(equals + 1)));
+    const auto wait = core::parse_decimal<std::uint32_t>(core::trimmed(one.substr(equals + 1)));
+    if (wait && !out.wait) out.wait = std::chrono::seconds{*wait};
 }
 
 }  // namespace
@@ -111,11 +100,7 @@ Preferences preferences(const HttpRequest& request) {
     Preferences out;
     for (const auto& [name, value] : request.extra) {
         if (!core::equals_ignoring_case(name, "prefer")) continue;
-        for (auto rest = value; !rest.empty();) {
-            const auto end = std::min(rest.find(','), rest.size());
-            add(rest.substr(0, end), out);
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-        }
+        for (auto rest = value; !rest.empty();) add(core::take_part(rest, ','), out);
     }
     return out;
 }

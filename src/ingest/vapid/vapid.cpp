@@ -6,6 +6,7 @@
 #include "core/handle.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
+#include "core/list_text.hpp"
 #include "fetch/url.hpp"
 #include "ingest/api/encryption_headers.hpp"
 
@@ -29,27 +30,18 @@ tl::unexpected<Failure> unauthorized(std::string_view detail) {
     return fail(Problem::unauthorized, detail);
 }
 
-/// The value of a parameter, which may be a quoted string (RFC 9110 §5.6.6). Base64url needs no
-/// escapes, so none are looked for.
-std::string_view unquoted(std::string_view value) {
-    if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"')) {
-        return value.substr(1, value.size() - 2);
-    }
-    return value;
-}
-
-/// `t=<jwt>,k=<key>` in any order, without blanks; names have no case (RFC 9110 §11.2).
+/// `t=<jwt>,k=<key>` in any order, without blanks; names have no case (RFC 9110 §11.2). A value may
+/// be a quoted string (§5.6.6); base64url needs no escapes, so none are looked for.
 Checked<VapidCredentials> parse_generation_2(std::string_view parameters) {
     std::optional<std::string_view> token;
     std::optional<std::string_view> key;
     while (!parameters.empty()) {
-        const auto item = parameters.substr(0, parameters.find(','));
-        parameters.remove_prefix(std::min(item.size() + 1, parameters.size()));
+        const auto item = core::take_part(parameters, ',');
         const auto equals = item.find('=');
         if (equals == std::string_view::npos) continue;
         const auto name = item.substr(0, equals);
-        if (core::equals_ignoring_case(name, "t")) token = unquoted(item.substr(equals + 1));
-        if (core::equals_ignoring_case(name, "k")) key = unquoted(item.substr(equals + 1));
+        if (core::equals_ignoring_case(name, "t")) token = core::unquoted(item.substr(equals + 1));
+        if (core::equals_ignoring_case(name, "k")) key = core::unquoted(item.substr(equals + 1));
     }
     if (!key) return unauthorized("Authorization lacks k, the VAPID public key.");
     if (!token) return unauthorized("Authorization lacks t, the VAPID token.");

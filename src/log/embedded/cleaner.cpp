@@ -203,48 +203,28 @@ Result<bool> Cleaner::drop_some(Partition& partition, const CleanPolicy& policy)
 /// Erases records older than the topic's retention.
 Result<bool> Cleaner::expire_some(Partition& partition, const CleanPolicy& policy) {
     if (!policy.retention) return false;
+    const auto where = partition.where();
     const auto ends = partition.ends();
-    const auto step = walk(partition.where(), ends.start, ends.end,
+    const auto step = walk(where, ends.start, ends.end,
                            now() - std::chrono::duration_cast<milliseconds>(*policy.retention));
     if (!step) return core::fail(step.error());
     if (step->records.empty()) return false;
-    const auto erased = erase_before(partition, *step);
-    if (!erased) return core::fail(erased.error());
-    return step->more;
-}
-
-Result<void> Cleaner::truncate_before(TopicPartition where, Offset start) {
-    const std::scoped_lock lock{mutex_};
-    auto* const partition = partitions_.find(where);
-    if (!partition) return core::fail(Fault::not_found, "no such partition");
-    for (;;) {
-        const auto ends = partition->ends();
-        auto step = walk(where, ends.start, std::min(start, ends.end), core::Timestamp::max());
-        if (!step) return core::fail(step.error());
-        auto erased = erase_before(*partition, *step);
-        if (!erased || !step->more) return erased;
-    }
-}
-
-/// Erases the records that `step` has walked over, from the log's start on.
-Result<void> Cleaner::erase_before(Partition& partition, const Step& step) {
-    const auto where = partition.where();
     std::vector<std::string> stale;  // entries of the index that point to erased records
-    for (const auto& record : step.records) {
+    for (const auto& record : step->records) {
         const auto latest = latest_of(where, record.key);
         if (!latest) return core::fail(latest.error());
         if (*latest == record.offset) stale.push_back(latest_key(where, record.key));
     }
-    auto written = storage_.write(batch_, false, [&](Batch& batch) {
-        for (const auto& record : step.records) {
+    const auto written = storage_.write(batch_, false, [&](Batch& batch) {
+        for (const auto& record : step->records) {
             batch.erase(Family::records, record_key(where, record.offset));
         }
-        batch.put(Family::meta, meta::key(meta::kStart, where), meta::number(step.end));
+        batch.put(Family::meta, meta::key(meta::kStart, where), meta::number(step->end));
         for (const auto& key : stale) batch.erase(Family::latest, key);
     });
-    if (!written) return written;
-    partition.set_start(step.end);
-    return {};
+    if (!written) return core::fail(written.error());
+    partition.set_start(step->end);
+    return step->more;
 }
 
 /// Reads the records of [from, to) up to the first one younger than `not_after`.

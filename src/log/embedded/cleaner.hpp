@@ -36,7 +36,6 @@ public:
 
     /// See EmbeddedLog.
     core::Result<void> clean_now();
-    core::Result<void> truncate_before(TopicPartition where, core::Offset start);
 
 private:
     /// The positions of the walks, which have passed everything below.
@@ -63,7 +62,6 @@ private:
     core::Result<bool> expire_some(Partition& partition, const CleanPolicy& policy);
     core::Result<Step> walk(TopicPartition where, core::Offset from, core::Offset to,
                             core::Timestamp not_after) const;
-    core::Result<void> erase_before(Partition& partition, const Step& step);
     core::Result<std::optional<core::Offset>> latest_of(TopicPartition where,
                                                         const std::string& key) const;
     void save(Batch& batch, TopicPartition where, const Walks& walks);

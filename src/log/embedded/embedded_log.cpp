@@ -449,9 +449,6 @@ public:
     std::optional<core::Duration> clock_ahead() const override { return time_->clock_ahead(); }
 
     Result<void> clean_now() override { return cleaner_->clean_now(); }
-    Result<void> truncate_before(TopicPartition where, Offset start) override {
-        return cleaner_->truncate_before(where, start);
-    }
     std::vector<std::string> damage() const override { return damage_; }
     Result<void> copy_to(const std::filesystem::path& directory) override {
         return storage_.copy_to(directory);

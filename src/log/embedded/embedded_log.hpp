@@ -56,9 +56,6 @@ public:
     /// cleaner's thread lets others have the disk. Blocks; any thread but a loop.
     virtual core::Result<void> clean_now() = 0;
 
-    /// Moves the start of a partition up to `start`. Blocks likewise.
-    virtual core::Result<void> truncate_before(TopicPartition where, core::Offset start) = 0;
-
     /// Of every topic keyed by UAID.
     virtual core::Partition partitions() const = 0;
 

@@ -214,10 +214,7 @@ Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Ba
     // Its writes get numbers behind this one, and may get them behind those of others.
     const auto before = db_->GetLatestSequenceNumber();
     const auto status = db_->Write(options, &batch.batch_);
-    if (!status.ok()) {
-        failed_ = true;
-        return core::fail(error_of(status));
-    }
+    if (!status.ok()) return core::fail(error_of(status));
     const bool all_synced = config_.sync == Sync::always;
     if (options.sync || !all_synced) mark_->wrote(before + batch.batch_.Count(), options.sync);
     return {};
@@ -254,7 +251,6 @@ bool Storage::recover() {
     close();
     const auto status = open();
     core::log_info("log", "reopen", {{"status", status.ToString()}});
-    failed_ = !status.ok();
     return status.ok();
 }
 

@@ -7,7 +7,6 @@
 #include "rocks/high_water_mark.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -145,8 +144,7 @@ private:
     mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
-    std::shared_mutex writing_;         ///< exclusive in recover(); taken before mutex_
-    std::atomic<bool> failed_ = false;  ///< a write did, and nothing has recovered since
+    std::shared_mutex writing_;  ///< exclusive in recover(); taken before mutex_
 };
 
 }  // namespace beckon::log::embedded

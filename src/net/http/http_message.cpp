@@ -1,6 +1,7 @@
 #include "net/http/http_message.hpp"
 
 #include "core/ascii.hpp"
+#include "core/list_text.hpp"
 #include "core/percent.hpp"
 #include "core/time_text.hpp"
 
@@ -170,8 +171,7 @@ Target split_target(std::string_view target) {
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query) {
     std::vector<std::pair<std::string, std::string>> pairs;
     while (!query.empty()) {
-        const auto pair = query.substr(0, query.find('&'));
-        query.remove_prefix(std::min(pair.size() + 1, query.size()));
+        const auto pair = core::take_part(query, '&');
         const auto name = pair.substr(0, pair.find('='));
         const auto value = pair.substr(std::min(name.size() + 1, pair.size()));
         if (!name.empty())

@@ -41,10 +41,9 @@ bool is_list(HeaderName name) {
     return name == HeaderName::crypto_key || name == HeaderName::encryption;
 }
 
-/// Beast knows the grammar; this keeps Beast's results. The header may come in many pieces, so
-/// texts are kept as positions until the whole is there.
-class HeaderCollector final : public http::basic_parser<true> {
-public:
+/// The parts of a request that are kept. The header may come in many pieces, so its texts are
+/// positions in `head` until the whole is there.
+struct Kept {
     struct Text {
         std::size_t at = 0;
         std::size_t length = 0;
@@ -58,13 +57,29 @@ public:
         Text value;
     };
 
-    HeaderCollector(const RequestLimits& limits, std::string& head_bytes, std::string& body,
-                    std::vector<Field>& fields, std::vector<Extra>& extra)
-        : limits_(limits), head_(head_bytes), body_(body), fields_(fields), extra_(extra) {
-        head_.clear();
-        body_.clear();
-        fields_.clear();
-        extra_.clear();
+    Text keep(std::string_view text) {
+        const Text kept{head.size(), text.size()};
+        head += text;
+        return kept;
+    }
+    std::string_view text(Text where) const {
+        return std::string_view{head}.substr(where.at, where.length);
+    }
+
+    std::string head;
+    std::string body;
+    std::vector<Field> fields;
+    std::vector<Extra> extra;
+};
+
+/// Beast knows the grammar; this keeps Beast's results.
+class HeaderCollector final : public http::basic_parser<true> {
+public:
+    HeaderCollector(const RequestLimits& limits, Kept& kept) : limits_(limits), kept_(kept) {
+        kept_.head.clear();
+        kept_.body.clear();
+        kept_.fields.clear();
+        kept_.extra.clear();
         eager(true);
         header_limit(static_cast<std::uint32_t>(limits.header_bytes_max));
         // Ours answers in the order of the spec's checks. (boost::none refuses every length in
@@ -74,8 +89,8 @@ public:
 
     Method method = Method::other;
     bool head = false;
-    Text target;
-    Text host;
+    Kept::Text target;
+    Kept::Text host;
     bool expects_continue = false;
     bool body_too_large = false;
 
@@ -84,12 +99,6 @@ public:
     bool host_is_good() const { return hosts_ == 1 || (hosts_ == 0 && version_ < 11); }
 
 private:
-    Text keep(std::string_view text) {
-        const Text kept{head_.size(), text.size()};
-        head_ += text;
-        return kept;
-    }
-
     /// Beast's own limit counts the bytes in the buffer, not the bytes that have gone through it.
     bool count(std::size_t bytes, BeastError& error) {
         header_bytes_ += bytes;
@@ -104,7 +113,7 @@ private:
         version_ = version;
         head = method_text == "HEAD";
         method = head ? Method::get : net::parse_method(view(method_text));
-        target = keep(view(target_text));
+        target = kept_.keep(view(target_text));
     }
 
     void on_response_impl(int, BeastView, int, BeastError&) override {}
@@ -122,15 +131,17 @@ private:
         }
         if (name == http::field::host) {
             ++hosts_;
-            host = keep(view(value));
+            host = kept_.keep(view(value));
         }
         if (name == http::field::expect) {
             expects_continue = boost::beast::iequals(value, "100-continue");
         }
         if (const auto known = parse_header_name(view(name_text))) {
-            fields_.push_back({*known, keep(view(value))});
+            kept_.fields.push_back({*known, kept_.keep(view(value))});
         }
-        if (is_extra(name_text)) extra_.push_back({keep(view(name_text)), keep(view(value))});
+        if (is_extra(name_text)) {
+            kept_.extra.push_back({kept_.keep(view(name_text)), kept_.keep(view(value))});
+        }
     }
 
     bool is_extra(BeastView name) const {
@@ -144,13 +155,13 @@ private:
 
     void on_body_init_impl(const boost::optional<std::uint64_t>& length, BeastError&) override {
         if (length && *length <= limits_.body_bytes_max) {
-            body_.reserve(static_cast<std::size_t>(*length));
+            kept_.body.reserve(static_cast<std::size_t>(*length));
         }
     }
 
     std::size_t keep_body(std::string_view bytes) {
-        if (body_.size() + bytes.size() > limits_.body_bytes_max) body_too_large = true;
-        if (!body_too_large) body_ += bytes;
+        if (kept_.body.size() + bytes.size() > limits_.body_bytes_max) body_too_large = true;
+        if (!body_too_large) kept_.body += bytes;
         return bytes.size();
     }
 
@@ -167,10 +178,7 @@ private:
     void on_finish_impl(BeastError&) override {}
 
     const RequestLimits& limits_;
-    std::string& head_;
-    std::string& body_;
-    std::vector<Field>& fields_;
-    std::vector<Extra>& extra_;
+    Kept& kept_;
     std::size_t header_bytes_ = 0;
     int version_ = 11;
     int hosts_ = 0;
@@ -178,28 +186,15 @@ private:
 
 }  // namespace
 
-struct RequestParser::Impl {
-    std::string head;
-    std::string body;
-    std::vector<HeaderCollector::Field> fields;
-    std::vector<HeaderCollector::Extra> extra;
+struct RequestParser::Impl : Kept {
     std::optional<HeaderCollector> collector;
 
-    std::string_view text(HeaderCollector::Text where) const {
-        return std::string_view{head}.substr(where.at, where.length);
-    }
-    HeaderCollector::Text keep(const std::string& text) {
-        const HeaderCollector::Text kept{head.size(), text.size()};
-        head += text;
-        return kept;
-    }
-
-    bool take_origin_form(HeaderCollector::Text& target);
+    bool take_origin_form(Text& target);
     void join_lists();
 };
 
 /// RFC 9112 §3.2.2: every server takes the form that a proxy is sent. False: it names no host.
-bool RequestParser::Impl::take_origin_form(HeaderCollector::Text& target) {
+bool RequestParser::Impl::take_origin_form(Text& target) {
     const auto whole = text(target);
     const auto scheme_end = whole.find("://");
     if (whole.starts_with('/') || scheme_end == std::string_view::npos) return true;
@@ -241,14 +236,14 @@ RequestParser::RequestParser(const RequestLimits& limits)
 RequestParser::~RequestParser() = default;
 
 void RequestParser::reset() {
-    impl_->collector.emplace(limits_, impl_->head, impl_->body, impl_->fields, impl_->extra);
+    impl_->collector.emplace(limits_, *impl_);
     request_ = {};
 }
 
 std::size_t RequestParser::kept_bytes() const {
     return impl_->head.capacity() + impl_->body.capacity() +
-           impl_->fields.capacity() * sizeof(HeaderCollector::Field) +
-           impl_->extra.capacity() * sizeof(HeaderCollector::Extra);
+           impl_->fields.capacity() * sizeof(Kept::Field) +
+           impl_->extra.capacity() * sizeof(Kept::Extra);
 }
 
 RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& used) {

@@ -29,9 +29,6 @@ public:
                     record("!compact/2", filler)});
             must(embedded->clean_now());
         };
-        truncate_before = [this](log::TopicPartition where, core::Offset start) {
-            must(embedded->truncate_before(where, start));
-        };
         go_away = [] { FileSizeLimit::set(); };
         come_back = [] { FileSizeLimit::lift(); };
     }
