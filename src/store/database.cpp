@@ -468,6 +468,8 @@ namespace {
 
 /// One that takes longer hangs, and the loop with it.
 constexpr std::chrono::seconds kFlushesWithin{10};
+/// A flush that may begin does so in milliseconds; after an earlier error it may never begin.
+constexpr std::chrono::seconds kBeginsWithin{1};
 constexpr std::chrono::milliseconds kPollEvery{1};
 
 std::uint64_t total(DB& db, const std::string& property) {
@@ -492,15 +494,16 @@ void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rock
     auto* db = db_.load();
     const bool of_a_write = reason == Reason::kWriteCallback || reason == Reason::kMemTable;
     if (!db || (!of_a_write && reason != Reason::kManifestWrite)) return;
+    const auto errors = number(*db, DB::Properties::kBackgroundErrors);
+    const auto began = steady_clock::now();
     const auto due = [&] {
         const bool pending = total(*db, DB::Properties::kMemTableFlushPending) > 0;
         const bool running = number(*db, DB::Properties::kNumRunningFlushes) > 0;
+        const auto most = errors > 0 && !running ? kBeginsWithin : kFlushesWithin;
+        if (steady_clock::now() - began >= most) return false;
         return of_a_write ? pending || running : pending && !running;
     };
-    const auto errors = number(*db, DB::Properties::kBackgroundErrors);
-    const auto until = steady_clock::now() + kFlushesWithin;
-    while (due() && number(*db, DB::Properties::kBackgroundErrors) == errors &&
-           steady_clock::now() < until) {
+    while (due() && number(*db, DB::Properties::kBackgroundErrors) == errors) {
         std::this_thread::sleep_for(kPollEvery);
     }
 }

@@ -101,7 +101,7 @@ test('the chart and the notes are of that version', () => {
     const out = join(place, 'one');
     const chart = must('tar', ['-xzOf', join(out, `beckon-${VERSION}.tgz`), 'beckon/Chart.yaml']);
     assert.match(chart, new RegExp(`^version: ${VERSION}\nappVersion: "${VERSION}"$`, 'm'));
-    assert.match(readFileSync(join(out, 'release-notes.md'), 'utf8'), /^### Web Push\n/);
+    assert.match(readFileSync(join(out, 'release-notes.md'), 'utf8'), /^### \S/);
 });
 
 test('the SBOM names what is linked, compiled in and copied, and each reference leads somewhere', () => {
