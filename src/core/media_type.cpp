@@ -1,6 +1,7 @@
 #include "core/media_type.hpp"
 
 #include "core/ascii.hpp"
+#include "core/list_text.hpp"
 
 #include <algorithm>
 
@@ -20,11 +21,6 @@ std::string_view take_parameter(std::string_view& rest) {
     const auto parameter = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     return trimmed(parameter);
-}
-
-std::string_view unquoted(std::string_view text) {
-    if (text.size() < 2 || text.front() != '"' || text.back() != '"') return text;
-    return text.substr(1, text.size() - 2);
 }
 
 }  // namespace

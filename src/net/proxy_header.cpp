@@ -1,6 +1,7 @@
 #include "net/proxy_header.hpp"
 
 #include "core/decimal.hpp"
+#include "core/list_text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,14 +34,6 @@ bool is_port(std::string_view text) {
     return !padded && core::parse_decimal<std::uint16_t>(text);
 }
 
-/// Takes the text before the next blank, and the blank.
-std::string_view take_word(std::string_view& line) {
-    const auto end = std::min(line.find(' '), line.size());
-    const auto word = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    return word;
-}
-
 /// An address of the family that the line names, without a port or brackets.
 std::optional<PeerAddress> address_in(std::string_view word, bool v4) {
     if (word.find_first_not_of("0123456789abcdefABCDEF.:") != std::string_view::npos) {
@@ -52,14 +45,14 @@ std::optional<PeerAddress> address_in(std::string_view word, bool v4) {
 
 /// `line` without its CR LF and its first word.
 Parsed parse_v1(std::string_view line, std::size_t bytes) {
-    const auto family = take_word(line);
+    const auto family = core::take_part(line, ' ');
     if (family == "UNKNOWN") return ProxyHeader{bytes, std::nullopt};
     if (family != "TCP4" && family != "TCP6") return refuse(ProxyFault::malformed);
     const bool v4 = family == "TCP4";
     const bool four_words = std::count(line.begin(), line.end(), ' ') == 3;
-    const auto client = address_in(take_word(line), v4);
-    const auto proxy = address_in(take_word(line), v4);
-    const bool ports = is_port(take_word(line)) && is_port(line);
+    const auto client = address_in(core::take_part(line, ' '), v4);
+    const auto proxy = address_in(core::take_part(line, ' '), v4);
+    const bool ports = is_port(core::take_part(line, ' ')) && is_port(line);
     if (!four_words || !client || !proxy || !ports) return refuse(ProxyFault::malformed);
     return ProxyHeader{bytes, client};
 }

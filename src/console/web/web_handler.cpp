@@ -4,6 +4,7 @@
 #include "core/base64url.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
+#include "core/list_text.hpp"
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "net/http/caller.hpp"
@@ -92,9 +93,7 @@ std::string_view header(const HttpRequest& request, HeaderName name) {
 std::optional<std::string_view> cookie_of(const HttpRequest& request) {
     auto rest = header(request, HeaderName::cookie);
     while (!rest.empty()) {
-        const auto whole = rest.substr(0, rest.find(';'));
-        rest.remove_prefix(std::min(whole.size() + 1, rest.size()));
-        const auto pair = core::trimmed(whole);
+        const auto pair = core::trimmed(core::take_part(rest, ';'));
         const auto name = pair.substr(0, pair.find('='));
         if (name == kCookie && name.size() < pair.size()) return pair.substr(name.size() + 1);
     }
@@ -104,9 +103,8 @@ std::optional<std::string_view> cookie_of(const HttpRequest& request) {
 std::vector<std::string> names_in(std::string_view list) {
     std::vector<std::string> names;
     while (!list.empty() && names.size() < kPagesMax) {
-        const auto comma = std::min(list.find(','), list.size());
-        if (comma > 0) names.emplace_back(list.substr(0, comma));
-        list.remove_prefix(std::min(comma + 1, list.size()));
+        const auto name = core::take_part(list, ',');
+        if (!name.empty()) names.emplace_back(name);
     }
     return names;
 }

@@ -5,6 +5,7 @@
 #include "core/decimal.hpp"
 #include "core/hmac.hpp"
 #include "core/json_text.hpp"
+#include "core/list_text.hpp"
 #include "inspect/log/log_batch.hpp"
 #include "inspect/pages/page_thread.hpp"
 #include "log/control.hpp"
@@ -64,9 +65,7 @@ std::optional<std::int64_t> number(const ops::Query& query, std::string_view nam
 std::vector<log::TopicPartition> partitions_of(log::Topic topic, std::string_view list) {
     std::vector<log::TopicPartition> out;
     while (!list.empty() && out.size() < kPartitionsMax) {
-        const auto item = list.substr(0, list.find(','));
-        list.remove_prefix(std::min(item.size() + 1, list.size()));
-        const auto partition = core::parse_decimal<core::Partition>(item);
+        const auto partition = core::parse_decimal<core::Partition>(core::take_part(list, ','));
         if (!partition) return {};
         out.push_back({topic, *partition});
     }

@@ -3,10 +3,10 @@
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
+#include "core/list_text.hpp"
 #include "core/time_text.hpp"
 #include "core/tokens.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include <openssl/rand.h>
@@ -72,9 +72,7 @@ bool is_signed_by(std::string_view secret, std::string_view signatures, std::str
     const auto expected = webhook_signature(std::span{&own, 1}, id, timestamp, body);
     bool found = false;
     while (!signatures.empty()) {
-        const auto one = signatures.substr(0, signatures.find(' '));
-        found |= core::same_proof(expected, one);
-        signatures.remove_prefix(std::min(one.size() + 1, signatures.size()));
+        found |= core::same_proof(expected, core::take_part(signatures, ' '));
     }
     return found;
 }
