@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = 16U << 20;
 
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t n = ::write(fd, text.data(), text.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return true;
-}
-
 std::string because(const std::string& what) { return what + ": " + std::strerror(errno); }
 
 }  // namespace
@@ -34,7 +24,7 @@ core::Result<void> write_private_file(const std::filesystem::path& file, std::st
     {
         const core::Descriptor out{
             ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
-        if (!out || ::fchmod(out.get(), 0600) != 0 || !write_all(out.get(), text) ||
+        if (!out || ::fchmod(out.get(), 0600) != 0 || !core::write_all(out.get(), text) ||
             ::fsync(out.get()) != 0) {
             return core::fail(core::Fault::unavailable, because("cannot write " + temporary));
         }

@@ -1,6 +1,7 @@
 #include "core/descriptors.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include <sys/eventfd.h>
@@ -8,6 +9,16 @@
 #include <unistd.h>
 
 namespace beckon::core {
+
+bool write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto written = ::write(fd, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
 
 std::size_t reserved_descriptors(std::size_t limit) {
     constexpr std::size_t kLeast = 16;

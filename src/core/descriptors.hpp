@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -31,6 +32,9 @@ public:
 private:
     int fd_ = -1;
 };
+
+/// Writes all of `bytes`, in as many calls as it takes. false: `errno` has the reason.
+bool write_all(int fd, std::string_view bytes);
 
 /// Raises the process's limit of open files to `enough`, as far as it may go itself (`ulimit -Hn`),
 /// and returns it: every connection is a descriptor, and the usual limit is 1,024. Never lowers it.

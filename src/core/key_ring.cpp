@@ -113,16 +113,6 @@ Result<std::string> read_file(const std::filesystem::path& file, KeyRing::Access
     return text;
 }
 
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const auto wrote = ::write(fd, text.data(), text.size());
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(wrote));
-    }
-    return true;
-}
-
 /// The rename itself must survive a power loss, too.
 Result<void> sync_directory(const std::filesystem::path& directory) {
     const Descriptor fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};

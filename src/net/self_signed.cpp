@@ -98,13 +98,7 @@ core::Result<void> write_file(const std::filesystem::path& path, mode_t mode, BI
     std::error_code ignored;
     std::filesystem::remove(path, ignored);  // an existing file would keep its own mode
     const Descriptor fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
-    bool written = static_cast<bool>(fd);
-    for (std::size_t at = 0; written && at < length;) {
-        const auto n = ::write(fd.get(), bytes + at, length - at);
-        if (n > 0) at += static_cast<std::size_t>(n);
-        written = n > 0 || errno == EINTR;
-    }
-    if (written && ::fsync(fd.get()) == 0) return {};
+    if (fd && core::write_all(fd.get(), {bytes, length}) && ::fsync(fd.get()) == 0) return {};
     return core::fail(Fault::unavailable,
                       "cannot write " + path.string() + ": " + std::strerror(errno));
 }

@@ -4,11 +4,12 @@
 A test that is interrupted, killed or fails ends none of its brokers, browsers and roles. So this process adopts every
 descendant of the test (PR_SET_CHILD_SUBREAPER), and kills those that are left when the test ends. A signal, also the one
 that tells that ctest is gone (PR_SET_PDEATHSIG), is passed on to the test, which has five seconds to end. The exit code is
-the test's.
+the test's. The last line says how much time of a processor all of them took, which scripts/slowest_tests.py reads.
 """
 import ctypes
 import os
 import pathlib
+import resource
 import signal
 import sys
 
@@ -58,6 +59,8 @@ def main() -> int:
             break
     signal.alarm(0)
     end_all()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"CPU: {used.ru_utime + used.ru_stime:.1f} s", flush=True)
     return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
 

@@ -86,9 +86,10 @@ Form<std::vector<std::chrono::seconds>> form_of(const std::vector<std::chrono::s
 /// A setting over a member of the config struct, which may be another number or duration than the
 /// form has, or a path that is absent where the text is empty.
 template <class T, class Member>
-Setting setting(std::string name, Member& target, const Form<T>& form, std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
+Setting setting(const std::string& name, Member& target, const Form<T>& form,
+                const std::string& help) {
+    return {.name = name,
+            .help = help,
             .allowed = form.allowed,
             .secret = form.secret,
             .kind = form.kind,
@@ -116,8 +117,8 @@ Setting setting(std::string name, Member& target, const Form<T>& form, std::stri
 }
 
 template <class Member>
-Setting setting(std::string name, Member& target, std::string help) {
-    return setting(std::move(name), target, form_of(target), std::move(help));
+Setting setting(const std::string& name, Member& target, const std::string& help) {
+    return setting(name, target, form_of(target), help);
 }
 
 /// The setting with the faults of its text, or of each item of its list: `fault_of` is empty for a
