@@ -95,7 +95,7 @@ file(READ ${OUT}.html hex HEX)
 string(LENGTH "${hex}" length)
 math(EXPR size "${length} / 2")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-file(WRITE ${OUT} "#include \"console/web/web_handler.hpp\"
+file(WRITE ${OUT} "#include <string_view>
 
 namespace beckon::console {
 

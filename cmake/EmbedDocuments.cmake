@@ -2,7 +2,7 @@
 # defines the functions of net/http/http_message.hpp.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" FILES "${FILES}")
-set(source "#include \"net/http/http_message.hpp\"\n\nnamespace beckon::net {\n\n")
+set(source "#include <string_view>\n\nnamespace beckon::net {\n\n")
 foreach(item IN LISTS FILES)
     string(REGEX REPLACE "=.*" "" name "${item}")
     string(REGEX REPLACE "[^=]*=" "" file "${item}")
