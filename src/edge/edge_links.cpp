@@ -14,12 +14,11 @@ EdgeLinks::EdgeLinks(const EdgeOptions& options, std::shared_ptr<const core::Key
 /// On the thread of the links.
 link::Links::Events EdgeLinks::events() {
     return {.arrived =
-                [this](const core::NodeId&, link::Arrivals arrivals) {
+                [this](const core::NodeId&, Messages arrivals) {
                     const auto& count = context_.metrics;
                     count.to_homes->Increment(static_cast<double>(arrivals.to_homes.size()));
                     count.to_fronts->Increment(static_cast<double>(arrivals.to_fronts.size()));
-                    context_.board.arrived(std::move(arrivals.to_homes),
-                                           std::move(arrivals.to_fronts));
+                    context_.board.arrived(std::move(arrivals));
                 },
             .up =
                 [this](const core::NodeId& peer) {

@@ -103,10 +103,8 @@ void SimEdge::open_links() {
     links_ = std::make_unique<SimLinks>(
         edge_, around_.network, control_, around_.clock,
         edge::link::Links::Events{
-            .arrived =
-                [this](const core::NodeId&, edge::link::Arrivals arrivals) {
-                    board_->arrived(std::move(arrivals.to_homes), std::move(arrivals.to_fronts));
-                },
+            .arrived = [this](const core::NodeId&,
+                              edge::Messages arrivals) { board_->arrived(std::move(arrivals)); },
             .up =
                 [this](const core::NodeId& peer) {
                     around_.linked("node " + options_.id.text + " has a link to " + peer.text);

@@ -175,7 +175,7 @@ void SimLinks::open(const std::shared_ptr<SimWire>& wire, SimWire::Side side, Pe
 }
 
 void SimLinks::received(const std::shared_ptr<Connection>& connection, std::string_view bytes) {
-    edge::link::Arrivals arrivals;
+    edge::Messages arrivals;
     const auto taken =
         connection->protocol.receive(bytes, clock_.mono(), connection->unsent, arrivals);
     if (!connection->peer && connection->protocol.peer()) greeted(connection);

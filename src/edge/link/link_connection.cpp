@@ -23,7 +23,7 @@ std::string LinkConnection::opening() const {
 }
 
 core::Result<void> LinkConnection::receive(std::string_view bytes, core::MonoTime now,
-                                           std::string& reply, Arrivals& arrivals) {
+                                           std::string& reply, Messages& arrivals) {
     received_at_ = now;
     reader_.append(bytes);
     for (;;) {
@@ -34,7 +34,7 @@ core::Result<void> LinkConnection::receive(std::string_view bytes, core::MonoTim
     }
 }
 
-core::Result<void> LinkConnection::handle(Frame frame, std::string& reply, Arrivals& arrivals) {
+core::Result<void> LinkConnection::handle(Frame frame, std::string& reply, Messages& arrivals) {
     if (auto* hello = std::get_if<Greeting>(&frame)) return greeted(*hello, reply);
     if (!peer_) return fail(Fault::invalid, "the peer's first frame is not a greeting");
     if (auto* message = std::get_if<ToHome>(&frame)) {

@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace beckon::edge::link {
 
@@ -93,13 +92,6 @@ private:
     bool open_ = false;
 };
 
-/// The messages that arrived on a link in one turn, in order.
-struct Arrivals {
-    std::vector<ToHome> to_homes;
-    std::vector<ToFront> to_fronts;
-    bool empty() const { return to_homes.empty() && to_fronts.empty(); }
-};
-
 /// The protocol of one link connection, without a socket: bytes and time in, bytes and messages
 /// out (docs/formats/link.md). Each side begins with a greeting, the called end before the caller;
 /// then messages flow both ways, and pings show whether the peer is still there. One thread.
@@ -127,7 +119,7 @@ public:
     /// the connection: invalid (the peer's bytes break the format), unauthorized (it is another
     /// node than expected, or of another log), conflict (no common version), too_large.
     core::Result<void> receive(std::string_view bytes, core::MonoTime now, std::string& reply,
-                               Arrivals& arrivals);
+                               Messages& arrivals);
 
     /// Call it about every half second. Appends a ping if the peer has been silent. Errors:
     /// timed_out (no greeting in time, or silence for too long).
@@ -143,7 +135,7 @@ public:
 private:
     core::Result<void> greeted(const Greeting& peer, std::string& reply);
     core::Result<void> check(const Greeting& peer) const;
-    core::Result<void> handle(Frame frame, std::string& reply, Arrivals& arrivals);
+    core::Result<void> handle(Frame frame, std::string& reply, Messages& arrivals);
 
     const Options options_;
     FrameReader reader_;

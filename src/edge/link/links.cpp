@@ -381,7 +381,7 @@ void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
 }
 
 void Links::Impl::received(Connection& connection, std::string_view bytes) {
-    Arrivals arrivals;
+    Messages arrivals;
     std::string replies;
     const auto taken = connection.protocol.receive(bytes, clock.mono(), replies, arrivals);
     // Before the link is up: the greeting goes before all other frames.

@@ -46,7 +46,7 @@ public:
 
     /// On the thread of the links, except congested().
     struct Events {
-        std::function<void(const core::NodeId& from, Arrivals)> arrived;
+        std::function<void(const core::NodeId& from, Messages)> arrived;
         std::function<void(const core::NodeId&)> up;
         std::function<void(const core::NodeId&, const core::Error&)> down;
         /// While there is no link to a node, calls to it were refused several times in a row:

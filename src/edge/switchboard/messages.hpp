@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 /// The messages between fronts and homes (docs/design.md#shards): the only contract between them.
 /// Same shard: a function call; same process: a shard's mailbox; other node: a frame on the link
@@ -115,6 +116,13 @@ struct Attached {
 };
 
 using ToFront = std::variant<ToClient, CloseClient, Attached>;
+
+/// The messages of one turn that travel together, in order.
+struct Messages {
+    std::vector<ToHome> to_homes;
+    std::vector<ToFront> to_fronts;
+    bool empty() const { return to_homes.empty() && to_fronts.empty(); }
+};
 
 /// The outcome of sending a message.
 enum class Sent : std::uint8_t {

@@ -18,13 +18,6 @@
 
 namespace beckon::edge {
 
-/// The messages of one turn of a shard for another shard.
-struct Batch {
-    std::vector<ToHome> to_homes;
-    std::vector<ToFront> to_fronts;
-    bool empty() const { return to_homes.empty() && to_fronts.empty(); }
-};
-
 inline const core::Uaid& uaid_of(const ToHome& message) {
     return std::visit([](const auto& m) -> const core::Uaid& { return m.uaid; }, message);
 }
@@ -48,8 +41,8 @@ struct Switchboard::Part final : HomeTransport, FrontTransport {
     /// At the end of a turn: sends the collected messages. True if more came meanwhile.
     bool end_turn();
     /// From any thread, counted in `waiting`.
-    void post(Batch& batch);
-    void hand_out(Batch& batch);
+    void post(Messages& batch);
+    void hand_out(Messages& batch);
     void flush();
     Sent to_home_here(ToHome&& message);
     void to_front_elsewhere(const core::NodeId& node, ToFront&& message);
@@ -66,7 +59,7 @@ struct Switchboard::Part final : HomeTransport, FrontTransport {
     std::vector<Listener> listeners;
     std::vector<ToHome> local;
     std::vector<ToHome> running;
-    std::vector<Batch> out;         ///< by shard
+    std::vector<Messages> out;      ///< by shard
     bool sent_to_nodes = false;     ///< in this turn
     core::Partition last_near = 0;  ///< where near() went on
 
@@ -188,8 +181,8 @@ void Switchboard::Part::flush() {
 }
 
 /// Takes the batch, unless this throws.
-void Switchboard::Part::post(Batch& batch) {
-    const auto posted = std::make_shared<Batch>();
+void Switchboard::Part::post(Messages& batch) {
+    const auto posted = std::make_shared<Messages>();
     core::Executor::Task task = [this, posted] { hand_out(*posted); };
     *posted = std::exchange(batch, {});
     try {
@@ -200,7 +193,7 @@ void Switchboard::Part::post(Batch& batch) {
     }
 }
 
-void Switchboard::Part::hand_out(Batch& batch) {
+void Switchboard::Part::hand_out(Messages& batch) {
     waiting.fetch_sub(batch.to_homes.size() + batch.to_fronts.size(), std::memory_order_relaxed);
     for (auto& message : batch.to_fronts) {
         if (front) core::contain("edge front", [&] { front(std::move(message)); });
@@ -299,25 +292,25 @@ void Switchboard::route(core::Partition partition, const core::NodeId& home) {
     }
 }
 
-void Switchboard::arrived(std::vector<ToHome> to_homes, std::vector<ToFront> to_fronts) {
-    std::vector<Batch> batches(impl_->parts.size());
-    for (auto& message : to_homes) {
+void Switchboard::arrived(Messages messages) {
+    std::vector<Messages> batches(impl_->parts.size());
+    for (auto& message : messages.to_homes) {
         const auto shard = impl_->partition_of(uaid_of(message)) % batches.size();
         batches[shard].to_homes.push_back(std::move(message));
     }
-    for (auto& message : to_fronts) {
+    for (auto& message : messages.to_fronts) {
         const std::size_t shard = session_of(message).shard;
         if (shard < batches.size()) batches[shard].to_fronts.push_back(std::move(message));
     }
     for (std::size_t i = 0; i < batches.size(); ++i) {
         if (batches[i].empty()) continue;
         Part& part = impl_->parts[i];
-        const auto messages = batches[i].to_homes.size() + batches[i].to_fronts.size();
-        part.waiting.fetch_add(messages, std::memory_order_relaxed);
+        const auto count = batches[i].to_homes.size() + batches[i].to_fronts.size();
+        part.waiting.fetch_add(count, std::memory_order_relaxed);
         try {
             part.post(batches[i]);
         } catch (...) {
-            part.waiting.fetch_sub(messages, std::memory_order_relaxed);
+            part.waiting.fetch_sub(count, std::memory_order_relaxed);
             throw;
         }
     }

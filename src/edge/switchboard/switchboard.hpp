@@ -66,7 +66,7 @@ public:
     /// one thread.
     void route(core::Partition partition, const core::NodeId& home);
     /// Takes messages that came over a link. The links' thread calls this and the next two.
-    void arrived(std::vector<ToHome> to_homes, std::vector<ToFront> to_fronts);
+    void arrived(Messages messages);
     void peer_up(const core::NodeId& node);
     void peer_lost(const core::NodeId& node);
     /// True while a shard is so far behind that links should not be read. Any thread.

@@ -26,8 +26,8 @@ struct Pair {
     test::ManualClock clock;
     LinkConnection a{options(kA, kB), clock.mono()};
     LinkConnection b{options(kB), clock.mono()};
-    Arrivals at_a;
-    Arrivals at_b;
+    edge::Messages at_a;
+    edge::Messages at_b;
 
     core::Result<void> to_b(const std::string& bytes, std::string& reply) {
         return b.receive(bytes, clock.mono(), reply, at_b);

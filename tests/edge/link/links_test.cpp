@@ -51,7 +51,7 @@ struct Node {
 
     Links::Events events() {
         return {.arrived =
-                    [this](const core::NodeId& from, Arrivals arrivals) {
+                    [this](const core::NodeId& from, edge::Messages arrivals) {
                         for (const auto& m : arrivals.to_homes) {
                             if (const auto* text = std::get_if<edge::FromClient>(&m)) {
                                 note(from.text.substr(15) + " says " +

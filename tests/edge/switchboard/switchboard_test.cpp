@@ -111,7 +111,7 @@ TEST_CASE("a request over a link to a home that has gone is refused") {
     LinkedBoard b;
     auto message = frame(0, "x");
     message.session.front = kOther;
-    b.board.arrived({edge::ToHome{message}}, {});
+    b.board.arrived({.to_homes = {edge::ToHome{message}}, .to_fronts = {}});
     b.run_until_idle();
     CHECK(b.links.fronts == std::vector<std::string>{"other NotServing"});
 }
