@@ -12,6 +12,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 
 namespace beckon::net {
 
@@ -86,6 +87,11 @@ bool no_resources(int error) {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+bool connection_waits(int listener) {
+    pollfd one{.fd = listener, .events = POLLIN, .revents = 0};
+    return ::poll(&one, 1, 0) > 0;
+}
+
 }  // namespace
 
 std::uint16_t port_of(const Descriptor& listener) {
@@ -124,6 +130,8 @@ AcceptOutcome accept_some(int listener, int max, const Room& room, const Accepte
         };
         auto socket = accept();
         if (!socket && errno == EMFILE) {
+            // accept4() takes a descriptor first, and says so where no connection waits, too.
+            if (!connection_waits(listener)) return AcceptOutcome::drained;
             const auto has_room = static_cast<bool>(room());  // which is closed at once
             errno = EMFILE;
             if (has_room) socket = accept();

@@ -3,11 +3,13 @@
 #include "core/descriptors.hpp"
 #include "net/descriptor.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 
@@ -61,4 +63,38 @@ TEST_CASE("connections leave the last file descriptors to others") {
 
     open.resize(open.size() / 2);
     CHECK(accept_one(net::no_room) == AcceptOutcome::more);
+}
+
+// Otherwise a connection that was accepted a moment ago makes way for nobody.
+TEST_CASE("without any descriptor, no room is made for a connection that is not there") {
+    rlimit limit{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, 256);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    const auto listeners = net::listen_shared({});
+    const auto client = connected_to(listeners.front());
+    std::vector<net::Descriptor> all;
+    for (;;) {
+        net::Descriptor one{::fcntl(client.get(), F_DUPFD_CLOEXEC, 0)};
+        if (!one) break;
+        all.push_back(std::move(one));
+    }
+    int asked = 0;
+    std::vector<net::Descriptor> open;
+    const auto accept = [&] {
+        return net::accept_some(
+            listeners.front().get(), 8,
+            [&] {
+                ++asked;
+                auto one = std::move(all.front());
+                all.erase(all.begin());
+                return one;
+            },
+            [&](net::Descriptor socket, const auto&) { open.push_back(std::move(socket)); });
+    };
+    CHECK(accept() == AcceptOutcome::drained);
+    CHECK(open.size() == 1);
+    CHECK(asked == 1);
+    CHECK(accept() == AcceptOutcome::drained);
+    CHECK(asked == 1);
 }

@@ -87,16 +87,24 @@ void ConnectionSet::when_empty(std::function<void()> emptied) {
 }
 
 bool ConnectionSet::close_oldest() {
+    std::shared_ptr<Connection> oldest;  // the list drops its reference
+    auto since = Time::max();
     for (const auto kind :
          {Deadline::keep_alive, Deadline::linger, Deadline::request, Deadline::answer}) {
-        for (const auto& connection : by_deadline_[static_cast<std::size_t>(kind)]) {
-            if (!connection->waits_for_peer()) continue;
-            const auto oldest = connection;  // the list drops its reference
-            oldest->abort(CloseReason::connections);
-            return true;
+        const auto& list = by_deadline_[static_cast<std::size_t>(kind)];
+        const auto found = std::find_if(list.begin(), list.end(),
+                                        [](const auto& one) { return one->waits_for_peer(); });
+        if (found == list.end()) continue;
+        const auto began = (*found)->deadline() - length_of(kind, shared_.options.times);
+        if (began < since) {
+            oldest = *found;
+            since = began;
         }
+        const bool without_request = kind == Deadline::keep_alive || kind == Deadline::linger;
+        if (without_request) break;
     }
-    return false;
+    if (oldest) oldest->abort(CloseReason::connections);
+    return oldest != nullptr;
 }
 
 std::unique_ptr<ActiveRequest> ConnectionSet::borrow_request() {

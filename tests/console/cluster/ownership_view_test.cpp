@@ -222,10 +222,11 @@ TEST_CASE("a node whose process has said that it ended is dead, though its recor
 
 TEST_CASE("the VAPID keys that send most are summed over the endpoints") {
     Ownership world;
+    const auto now = world.clock.wall();
     const auto report = [&](const char* name, double sent, core::Duration later) {
         auto process = world.process("endpoint", name, std::string{"endpoint-"} + name + ":8080");
         process.started = core::Timestamp{1s};
-        process.at = world.clock.wall() + std::chrono::floor<std::chrono::milliseconds>(later);
+        process.at = now + std::chrono::floor<std::chrono::milliseconds>(later);
         process.counters = {{"sender/9c2f", sent}, {"accepted", 7}};
         world.write(encode(process));
     };

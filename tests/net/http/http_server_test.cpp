@@ -269,6 +269,23 @@ TEST_CASE("a full server refuses new connections, or closes the one that has wai
         CHECK(large_held == 0);
         CHECK(running.counts.open == 1);
     }
+    SECTION("replaced, where another has begun its request since") {
+        options.when_full = WhenFull::replace_oldest;
+        options.times.answer = std::chrono::seconds{30};
+        Running running{options};
+        auto deaf = running.connect();
+        REQUIRE(deaf.send(kLarge));
+        while (large_held == 0) std::this_thread::yield();
+        auto slow = running.connect();
+        REQUIRE(slow.send(kNow.substr(0, 9)));
+        while (running.counts.open < 2) std::this_thread::yield();
+        auto newcomer = running.connect();
+        REQUIRE(newcomer.send(kNow));
+        CHECK(newcomer.read_reply().status == 200);
+        REQUIRE(slow.send(kNow.substr(9)));
+        CHECK(slow.read_reply().status == 200);
+        CHECK(large_held == 0);
+    }
 }
 
 TEST_CASE("a reply that says so is the last of its connection") {
