@@ -58,6 +58,17 @@ endif()
 
 include(cmake/Unity.cmake)
 
+# Compiles the libraries that follow with these options in a release, and with the precompiled header <name>, which has them
+# too: gcc may end with an internal error where they differ.
+macro(beckon_release_options name options)
+    set(BECKON_RELEASE_OPTIONS ${options})
+    set(BECKON_PRECOMPILED ${name})
+    if(BECKON_UNITY)
+        beckon_precompile(${name} ${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp nlohmann_json::nlohmann_json tl::expected)
+        target_compile_options(${name} PRIVATE "$<$<CONFIG:Release>:${options}>")
+    endif()
+endmacro()
+
 # Declares the library `beckon_<folder>` (alias beckon::<folder>) of these sources with our warnings and include root.
 # PUBLIC and PRIVATE name what it links, as in target_link_libraries().
 function(beckon_library name)
@@ -65,7 +76,7 @@ function(beckon_library name)
     add_library(beckon_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
     beckon_unity(beckon_${name} ${PROJECT_SOURCE_DIR}/src)
     if(BECKON_UNITY)
-        target_precompile_headers(beckon_${name} REUSE_FROM beckon_precompiled)
+        target_precompile_headers(beckon_${name} REUSE_FROM ${BECKON_PRECOMPILED})
     endif()
     add_library(beckon::${name} ALIAS beckon_${name})
     target_compile_options(beckon_${name} PRIVATE "$<$<CONFIG:Release>:${BECKON_RELEASE_OPTIONS}>")
