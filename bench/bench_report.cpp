@@ -1,5 +1,6 @@
 #include "bench/bench_report.hpp"
 
+#include "bench/load/loop.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>
@@ -23,8 +24,6 @@ void add_line(std::string& table, const char* format, Values... values) {
     table += line.data();
     table += '\n';
 }
-
-double ms(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
 json to_json(const Histogram& histogram) {
     return {{"count", histogram.count()},       {"mean_ms", histogram.mean() * 1e-6},

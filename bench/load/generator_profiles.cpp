@@ -11,8 +11,6 @@ using core::Fault;
 /// Opened before the first sample, so that what a server allocates once is not counted.
 constexpr std::size_t kIdleWarmUp = 200;
 
-double ms(Nanos span) { return static_cast<double>(span) / static_cast<double>(kMillisecond); }
-
 }  // namespace
 
 Result<std::vector<ProcessSample>> Generator::memory_now() const {

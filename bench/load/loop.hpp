@@ -8,6 +8,9 @@ namespace beckon::bench {
 using Nanos = std::int64_t;
 inline constexpr Nanos kMillisecond = 1'000'000;
 inline constexpr Nanos kSecond = 1'000 * kMillisecond;
+inline double ms(Nanos span) {
+    return static_cast<double>(span) / static_cast<double>(kMillisecond);
+}
 Nanos mono_now();
 
 /// Is notified about a descriptor.

@@ -252,7 +252,7 @@ const CLI::App& chosen_command(const CLI::App& app) {
 
 /// CLI11's message, but for a missing command, and for an option without its value, which it words
 /// as "--edge-port: 1 required 0 to 65535 missing".
-std::string message_of(const CLI::ParseError& error) {
+std::string parse_message(const CLI::ParseError& error) {
     constexpr std::string_view kRequired = ": 1 required ";
     constexpr std::string_view kMissing = " missing";
     std::string what = error.what();
@@ -266,7 +266,7 @@ std::string message_of(const CLI::ParseError& error) {
 
 int report(const CLI::ParseError& error, const CLI::App& app) {
     const auto path = path_of(chosen_command(app));
-    std::cerr << "beckon: " << message_of(error) << "\n`beckon " << path
+    std::cerr << "beckon: " << parse_message(error) << "\n`beckon " << path
               << (path.empty() ? "" : " ") << "--help` lists the options\n";
     return kWrongCommandLine;
 }

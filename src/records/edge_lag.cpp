@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kLagType = "beckon.lag.v1";
-constexpr std::string_view kPrefix = "lag/";
+constexpr std::string_view kLagPrefix = "lag/";
 
 }  // namespace
 
@@ -24,14 +24,14 @@ core::Record encode(const EdgeLagRecord& lag) {
     if (!lag.partitions.empty()) {
         value = core::json_text(Json{{"lag_ms", lag.lag.count()}, {"partitions", lag.partitions}});
     }
-    return core::state_record(std::string{kPrefix} + lag.node.text, kLagType, std::move(value));
+    return core::state_record(std::string{kLagPrefix} + lag.node.text, kLagType, std::move(value));
 }
 
-bool is_edge_lag_key(std::string_view key) { return key.starts_with(kPrefix); }
+bool is_edge_lag_key(std::string_view key) { return key.starts_with(kLagPrefix); }
 
 std::optional<EdgeLagRecord> decode_edge_lag(const core::RecordView& record) try {
     if (!is_edge_lag_key(record.key)) return std::nullopt;
-    EdgeLagRecord out{.node = {std::string{record.key.substr(kPrefix.size())}}};
+    EdgeLagRecord out{.node = {std::string{record.key.substr(kLagPrefix.size())}}};
     if (!record.value) return out;
     const auto json = core::parse_json(*record.value);
     if (!json.is_object() || !json.contains("lag_ms")) return std::nullopt;

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kProcessType = "beckon.process.v1";
-constexpr std::string_view kPrefix = "process/";
+constexpr std::string_view kProcessPrefix = "process/";
 
 Json reasons_json(const std::vector<std::string>& reasons) {
     auto out = Json::array();
@@ -91,7 +91,7 @@ std::string refused_name(std::string_view token) {
 }
 
 core::Record encode(const ProcessRecord& process) {
-    auto key = std::string{kPrefix} + process.role + '/' + process.id;
+    auto key = std::string{kProcessPrefix} + process.role + '/' + process.id;
     if (process.removed) return core::state_record(std::move(key), kProcessType, std::nullopt);
     Json value{{"name", process.name},
                {"version", process.version},
@@ -109,11 +109,11 @@ core::Record encode(const ProcessRecord& process) {
     return core::state_record(std::move(key), kProcessType, core::json_text(value));
 }
 
-bool is_process_key(std::string_view key) { return key.starts_with(kPrefix); }
+bool is_process_key(std::string_view key) { return key.starts_with(kProcessPrefix); }
 
 std::optional<ProcessRecord> decode_process(const core::RecordView& record) try {
     if (!is_process_key(record.key)) return std::nullopt;
-    const auto rest = record.key.substr(kPrefix.size());
+    const auto rest = record.key.substr(kProcessPrefix.size());
     const auto slash = rest.find('/');
     if (slash == rest.npos) return std::nullopt;
     ProcessRecord out{.role = std::string{rest.substr(0, slash)},

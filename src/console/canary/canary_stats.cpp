@@ -9,17 +9,12 @@
 
 namespace beckon::console {
 
-namespace {
-
 using nlohmann::json;
 
 json ms_or_null(const std::optional<core::Duration>& time) {
     if (!time) return nullptr;
-    const auto ms = std::chrono::duration<double, std::milli>{*time}.count();
-    return std::round(ms * 100) / 100;
+    return std::round(std::chrono::duration<double, std::milli>{*time}.count() * 100) / 100;
 }
-
-}  // namespace
 
 void CanaryStats::add(CanaryPush push) {
     ++sent_;

@@ -22,6 +22,9 @@ enum class CanaryStep : std::uint8_t {
     receive,    ///< the edge did not deliver it
 };
 
+/// With two decimals.
+nlohmann::json ms_or_null(const std::optional<core::Duration>& time);
+
 /// The canary's results at each edge. A value.
 struct CanaryFacts {
     enum class State : std::uint8_t { starting, well, failing };

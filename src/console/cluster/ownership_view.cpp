@@ -10,7 +10,7 @@ namespace beckon::console {
 namespace {
 
 constexpr log::TopicPartition kOwnership{log::Topic::kOwnership, 0};
-constexpr std::array<const char*, 3> kRoles{"edge", "reliability", "retry"};
+constexpr std::array<const char*, 3> kOwningRoles{"edge", "reliability", "retry"};
 constexpr const char* kStandalone = "standalone";
 constexpr const char* kEndpoint = "endpoint";
 constexpr std::string_view kOneEndpoint = "endpoint/";
@@ -51,7 +51,7 @@ void OwnershipView::apply(const core::RecordView& record) {
 void OwnershipView::clear() {
     const std::scoped_lock lock{mutex_};
     folds_.clear();
-    for (const auto* role : kRoles) {
+    for (const auto* role : kOwningRoles) {
         folds_.emplace(role, cluster::OwnershipFold{role, options_.partitions});
     }
 }

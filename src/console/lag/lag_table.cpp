@@ -11,7 +11,7 @@ namespace beckon::console {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kRoles{"edge", "endpoint", "reliability", "retry"};
+constexpr std::array<std::string_view, 4> kReadingRoles{"edge", "endpoint", "reliability", "retry"};
 
 /// Kafka gives a position before the log's end is asked; a reset topic may even end below it.
 core::Offset lag_of(const log::GroupPosition& one) {
@@ -57,7 +57,7 @@ IsOwn own_groups(std::string prefix) {
     return [prefix = std::move(prefix)](std::string_view group) {
         if (!group.starts_with(prefix)) return false;
         const auto role = group.substr(prefix.size());
-        return std::ranges::any_of(kRoles, [&](std::string_view one) {
+        return std::ranges::any_of(kReadingRoles, [&](std::string_view one) {
             return role.starts_with(one) && (role.size() == one.size() || role[one.size()] == '/');
         });
     };

@@ -27,7 +27,7 @@ double seconds_of(core::Duration time) {
     return std::round(duration<double>{time}.count() * 1000) / 1000;
 }
 
-json seconds_or_null(const std::optional<core::Duration>& time) {
+json exact_or_null(const std::optional<core::Duration>& time) {
     return time ? json(seconds_of(*time)) : json(nullptr);
 }
 
@@ -47,9 +47,9 @@ json row_json(const LagRow& row) {
             {"lag_seconds", row.aged ? json(seconds_of(row.facts.behind)) : json(nullptr)},
             {"read_rate", std::round(row.facts.position_rate * 100) / 100},
             {"append_rate", std::round(row.facts.append_rate * 100) / 100},
-            {"drain_seconds", seconds_or_null(row.drain)},
+            {"drain_seconds", exact_or_null(row.drain)},
             {"loss", to_string(row.loss)},
-            {"left_seconds", seconds_or_null(row.left)},
+            {"left_seconds", exact_or_null(row.left)},
             {"history", row.history}};
 }
 
@@ -138,7 +138,7 @@ struct GroupRow {
     std::optional<core::Duration> left{};
 };
 
-void add(GroupRow& group, const LagRow& row) {
+void add_row(GroupRow& group, const LagRow& row) {
     group.status = std::max(group.status, row.status);
     ++group.partitions;
     if (row.status != Status::ok) ++group.not_ok;
@@ -160,7 +160,7 @@ std::vector<GroupRow> groups_of(const std::vector<LagRow>& rows) {
         auto at =
             std::ranges::find_if(groups, [&](const auto& one) { return one.group == row.group; });
         if (at == groups.end()) at = groups.insert(at, GroupRow{.group = row.group});
-        add(*at, row);
+        add_row(*at, row);
     }
     return groups;
 }

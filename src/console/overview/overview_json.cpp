@@ -15,17 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-json seconds(core::Duration time) {
-    return std::round(std::chrono::duration<double>{time}.count() * 10) / 10;
-}
-
 json seconds_or_null(const std::optional<core::Duration>& time) {
-    return time ? seconds(*time) : json(nullptr);
-}
-
-json ms_or_null(const std::optional<core::Duration>& time) {
     if (!time) return nullptr;
-    return std::round(std::chrono::duration<double, std::milli>{*time}.count() * 100) / 100;
+    return std::round(std::chrono::duration<double>{*time}.count() * 10) / 10;
 }
 
 json process_json(const ProcessFacts& one) {
@@ -43,8 +35,8 @@ json process_json(const ProcessFacts& one) {
             {"version", one.version},
             {"gone", one.gone},
             {"ready", one.ready},
-            {"silent_seconds", seconds(one.silent)},
-            {"uptime_seconds", seconds(one.uptime)},
+            {"silent_seconds", seconds_or_null(one.silent)},
+            {"uptime_seconds", seconds_or_null(one.uptime)},
             {"faults", one.faults},
             {"warnings", one.warnings},
             {"clock_off_seconds", seconds_or_null(one.clock_off)},
@@ -113,7 +105,7 @@ json now_json(const Installation& facts) {
     if (facts.tiers) {
         now["tiers"] = {{"waiting", facts.tiers->waiting},
                         {"due", facts.tiers->due},
-                        {"overdue_seconds", seconds(facts.tiers->overdue)}};
+                        {"overdue_seconds", seconds_or_null(facts.tiers->overdue)}};
     }
     if (const auto* one = least(facts, free_share)) {
         now["disk"] = {{"name", one->name},
@@ -123,7 +115,8 @@ json now_json(const Installation& facts) {
     }
     const auto left = [](const ProcessFacts& one) { return one.certificate_left; };
     if (const auto* one = least(facts, left)) {
-        now["certificate"] = {{"name", one->name}, {"seconds", seconds(*one->certificate_left)}};
+        now["certificate"] = {{"name", one->name},
+                              {"seconds", seconds_or_null(*one->certificate_left)}};
     }
     return now;
 }

@@ -31,7 +31,7 @@ std::string words(core::Duration time) {
     return text;
 }
 
-std::string milliseconds(core::Duration time) {
+std::string ms_text(core::Duration time) {
     const double ms = std::chrono::duration<double, std::milli>{time}.count();
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), ms < 10 ? "%.1f ms" : "%.0f ms", ms);
@@ -488,7 +488,7 @@ std::string head_of(const Installation& facts, const Findings& findings) {
         if (well == 0 && nobody_takes) return "Push does not work.";
         if (well == 0) return head_of_failures(*facts.canary);
         return (well == tried ? "Push works: " : "Push works in part: ") + of +
-               (well == 1 ? " answers in " : " answer in ") + milliseconds(slowest) + ".";
+               (well == 1 ? " answers in " : " answer in ") + ms_text(slowest) + ".";
     }
     if (!facts.log_problem.empty()) return "Push does not work.";
     for (const auto& need : kNeeds) {

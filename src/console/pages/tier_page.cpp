@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kAskEvery{5};
 /// Each partition is a query to a broker: of many, none more often than this allows.
 constexpr std::chrono::milliseconds kPerPartition{20};
 
-json seconds(const std::optional<core::Duration>& time) {
+json time_left(const std::optional<core::Duration>& time) {
     if (!time) return nullptr;
     return std::max(0.0, std::chrono::duration<double>{*time}.count());
 }
@@ -28,8 +28,8 @@ json row_json(core::Offset waiting, core::Offset due,
     const bool overdue = until_due && *until_due < core::Duration::zero();
     return {{"waiting", waiting},
             {"due", due},
-            {"overdue_seconds", overdue ? seconds(-*until_due) : json(0)},
-            {"next_due_seconds", seconds(until_due)}};
+            {"overdue_seconds", overdue ? time_left(-*until_due) : json(0)},
+            {"next_due_seconds", time_left(until_due)}};
 }
 
 }  // namespace

@@ -9,20 +9,17 @@ namespace beckon::console {
 
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 /// A browser may send the cookies of every other server on this host.
 constexpr std::size_t kHeaderBytesMax = 16'384;
 /// The app fits, and so does most of a page: 32 MiB for all connections.
 constexpr int kSendBufferBytes = 256 << 10;
 /// Streams send something within `request` (WebHandler::kBeat); acts are answered within `answer`.
-constexpr net::ConnectionTimes kTimes{.request = seconds{15},
-                                      .answer = seconds{70},
-                                      .keep_alive = seconds{60},
-                                      .linger = milliseconds{500},
-                                      .last_request = milliseconds{50}};
-constexpr milliseconds kDrain{500};
+constexpr net::ConnectionTimes kTimes{.request = std::chrono::seconds{15},
+                                      .answer = std::chrono::seconds{70},
+                                      .keep_alive = std::chrono::seconds{60},
+                                      .linger = std::chrono::milliseconds{500},
+                                      .last_request = std::chrono::milliseconds{50}};
+constexpr std::chrono::milliseconds kDrain{500};
 
 net::HttpServerOptions options_of(const WebConfig& config) {
     net::HttpServerOptions options;

@@ -58,7 +58,7 @@ struct Webhook {
 /// Whether deliveries are attempted. A record of its own, since others write it than the owner.
 struct WebhookState {
     bool enabled = true;
-    std::string reason;  ///< why not: "gone", "failing", "by its owner", "by an operator"
+    std::string reason{};  ///< why not: "gone", "failing", "by its owner", "by an operator"
     std::optional<core::Timestamp> failing_since{};
     /// When it was enabled again, in the log's time: failures before do not count.
     std::optional<core::Timestamp> enabled_at{};

@@ -61,7 +61,6 @@ const inspect::TraceStep* step(const inspect::MessageTrace& trace, std::string_v
     return nullptr;
 }
 
-constexpr std::chrono::milliseconds kReadTimeout{10'000};
 const std::string kEndpointWords =
     "That is an endpoint URL. Its client and the client's waiting messages: beckon subscriptions "
     "show URL\n";
@@ -138,7 +137,7 @@ int run_message(const app::Config& config, const MessageOptions& asked, std::ost
     const inspect::TraceOptions options{
         .partitions = log.control().partitions, .now = now, .homeless = [&](core::Partition p) {
             ownership.emplace(log);
-            return ownership->read(kReadTimeout) && ownership->view().reader_of("edge", p).dead;
+            return ownership->read(kLogReadTimeout) && ownership->view().reader_of("edge", p).dead;
         }};
     const auto found = app::must(inspect::find_name(tokens, log.log(), asked.id, options));
     if (!found) {

@@ -25,7 +25,6 @@ namespace {
 
 using core::Fault;
 using core::Result;
-using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -85,7 +84,7 @@ private:
     Result<client::Channel> subscribe();
     Result<void> listen();
     void show(const client::Notification& notification);
-    void print(const std::string& text, const json& event);
+    void print(const std::string& text, const nlohmann::json& event);
     bool wait_before_retry();
     bool finished() const { return options_.count != 0 && received_ >= options_.count; }
     bool stopping() const { return stop_.stop_requested(); }
@@ -110,7 +109,7 @@ void Listener::stop() {
 
 /// With --json every event is a line of its own; else the text goes to standard error, so that
 /// standard output holds only the subscription and the messages.
-void Listener::print(const std::string& text, const json& event) {
+void Listener::print(const std::string& text, const nlohmann::json& event) {
     if (options_.json) {
         app::print_line(core::json_text(event));
     } else {
@@ -154,11 +153,11 @@ Result<void> Listener::come_back() {
 }
 
 void Listener::show(const client::Notification& notification) {
-    json event{{"event", "message"},
-               {"channel", notification.channel_id},
-               {"version", notification.version},
-               {"bytes", notification.body_bytes},
-               {"duplicate", notification.duplicate}};
+    nlohmann::json event{{"event", "message"},
+                         {"channel", notification.channel_id},
+                         {"version", notification.version},
+                         {"bytes", notification.body_bytes},
+                         {"duplicate", notification.duplicate}};
     std::string line;
     if (notification.text) {
         event["text"] = *notification.text;

@@ -84,7 +84,8 @@ client::PushMessage message_of(const PushOptions& options) {
     return message;
 }
 
-void show(const PushOptions& options, const client::PushReply& reply, const std::string& location) {
+void show_reply(const PushOptions& options, const client::PushReply& reply,
+                const std::string& location) {
     const double ms = std::chrono::duration<double, std::milli>{reply.took}.count();
     if (options.json) {
         nlohmann::json line{{"status", reply.status},
@@ -122,7 +123,7 @@ int report(const PushOptions& options, const std::string& endpoint,
                                                                     : app::kFailed;
     }
     const auto location = client::message_url(endpoint, *reply);
-    show(options, *reply, location ? *location : "");
+    show_reply(options, *reply, location ? *location : "");
     return reply->accepted() ? app::kDone : app::kFailed;
 }
 

@@ -10,8 +10,6 @@ namespace beckon::tools {
 
 namespace {
 
-constexpr std::chrono::milliseconds kReadTimeout{10'000};
-
 /// The report of the standalone, which does not stand in its log.
 std::optional<cluster::ProcessRecord> standalone(const app::Config& config) {
     const auto reply = ask_ops_port(config.ops, "/process/now");
@@ -31,7 +29,7 @@ std::vector<console::RefusedFacts> refused_posts(ToolLog& log, const app::Config
     if (log.unreported() == console::Unreported::alive) {
         if (const auto report = standalone(config)) ownership.view().tell(*report);
     } else {
-        app::must(ownership.read(kReadTimeout));
+        app::must(ownership.read(kLogReadTimeout));
     }
     const auto token = url.substr(0, url.find_first_of("?#"));
     return ownership.view().refused(token.substr(token.rfind('/') + 1));
@@ -42,7 +40,7 @@ EdgePage ask_home(ToolLog& log, const app::Config& config, const std::string& ta
     std::vector<std::string> edges{core::local_authority(config.ops.host, config.ops.port)};
     if (config.on_kafka()) {
         Ownership ownership{log};
-        if (ownership.read(kReadTimeout)) {
+        if (ownership.read(kLogReadTimeout)) {
             const auto reported = ownership.view().ops_ports_of_edges();
             edges.insert(edges.end(), reported.begin(), reported.end());
         }

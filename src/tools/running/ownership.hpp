@@ -16,6 +16,9 @@
 
 namespace beckon::tools {
 
+/// A command waits so long for the records of a topic.
+inline constexpr std::chrono::milliseconds kLogReadTimeout{10'000};
+
 /// `ownership` for commands, which have no loop: the console's view of it, which goes on while a
 /// command waits here. Blocks; one thread.
 class Ownership {

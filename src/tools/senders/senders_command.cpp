@@ -121,7 +121,7 @@ int set_limit(const app::Config& config, const std::string& kind, std::uint32_t 
     return app::kDone;
 }
 
-nlohmann::json json_of(const core::SenderRule& rule) {
+nlohmann::json rule_json(const core::SenderRule& rule) {
     if (const auto* sender = std::get_if<core::BlockedSender>(&rule)) {
         return {{"blocked", to_string(sender->kind)},
                 {"name", sender->name},
@@ -132,7 +132,7 @@ nlohmann::json json_of(const core::SenderRule& rule) {
     return {{"limit", to_string(limit.kind)}, {"per_second", limit.per_second}};
 }
 
-std::string line_of(const core::SenderRule& rule) {
+std::string rule_line(const core::SenderRule& rule) {
     if (const auto* sender = std::get_if<core::BlockedSender>(&rule)) {
         return "blocked  " + named(*sender) + "  since " + core::time_text(sender->since) +
                (sender->why.empty() ? "" : "  " + sender->why);
@@ -147,7 +147,7 @@ int list(const app::Config& config, bool json) {
     const auto rules =
         app::must(log::read_sender_rules(log.log(), kSendersAnswer), "cannot read control: ");
     for (const auto& rule : rules) {
-        app::print_line(json ? core::json_text(json_of(rule)) : line_of(rule));
+        app::print_line(json ? core::json_text(rule_json(rule)) : rule_line(rule));
     }
     return rules.empty() ? app::kNothingFound : app::kDone;
 }

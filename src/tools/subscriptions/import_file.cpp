@@ -17,8 +17,6 @@ namespace beckon::tools {
 
 namespace {
 
-using nlohmann::json;
-
 /// The year 2106; a time in milliseconds is above it from 50 days after 1970 on.
 constexpr std::uint64_t kLastSeenMax = 4'294'967'295;
 /// Of a line: less than a record of `subscriptions` may have, which holds the router data again.
@@ -33,13 +31,13 @@ tl::unexpected<core::Error> wrong_line(std::string what) {
     return core::fail(core::Fault::invalid, std::move(what));
 }
 
-std::optional<std::array<std::uint8_t, 16>> uuid_of(const json& value) {
+std::optional<std::array<std::uint8_t, 16>> uuid_of(const nlohmann::json& value) {
     if (!value.is_string()) return std::nullopt;
     return core::parse_uuid(value.get_ref<const std::string&>());
 }
 
-core::Result<void> read_router(const json& object, ImportedClient& client) {
-    const auto type = object.value("router_type", json("webpush"));
+core::Result<void> read_router(const nlohmann::json& object, ImportedClient& client) {
+    const auto type = object.value("router_type", nlohmann::json("webpush"));
     const auto known = type.is_string()
                            ? core::parse_router_type(type.get_ref<const std::string&>())
                            : std::nullopt;
@@ -59,7 +57,7 @@ core::Result<void> read_router(const json& object, ImportedClient& client) {
     return {};
 }
 
-core::Result<void> read_keys(const json& object, ImportedClient& client) {
+core::Result<void> read_keys(const nlohmann::json& object, ImportedClient& client) {
     const auto keys = object.find("vapid_sha256");
     if (keys == object.end()) return {};
     if (!keys->is_object()) return wrong_line("vapid_sha256 must be an object, by channel");
@@ -91,7 +89,7 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
         }
     }
     ImportedClient client;
-    const auto uaid = uuid_of(object.value("uaid", json{}));
+    const auto uaid = uuid_of(object.value("uaid", nlohmann::json{}));
     if (!uaid) return wrong_line("uaid must be a UUID");
     client.uaid = core::Uaid{*uaid};
     const auto channels = object.find("channelIDs");

@@ -8,6 +8,7 @@
 #include "log/checked_publisher.hpp"
 #include "log/read_partition.hpp"
 #include "records/events.hpp"
+#include "tools/running/ownership.hpp"
 #include "tools/subscriptions/import_plan.hpp"
 
 #include <array>
@@ -26,7 +27,6 @@ namespace {
 /// Records on their way to the log.
 constexpr std::size_t kUnansweredMax = 1'000;
 constexpr std::chrono::seconds kAnswerTimeout{60};
-constexpr std::chrono::milliseconds kReadTimeout{10'000};
 /// Clients that are compared with the log at a time: for each so many it is read once.
 constexpr std::size_t kClientsMost = 200'000;
 constexpr std::size_t kFaultsMost = 20;  ///< lines that are named
@@ -83,7 +83,7 @@ private:
             };
             app::must(
                 log::read_partition(installation_.log(), {log::Topic::kSubscriptions, partition},
-                                    sink, kReadTimeout),
+                                    sink, kLogReadTimeout),
                 "cannot read the log: ");
         }
     }

@@ -37,12 +37,12 @@ using log::TopicsAdmin;
 
 namespace {
 
-std::string text_of(const std::vector<std::chrono::seconds>& tiers) {
+std::string tiers_text(const std::vector<std::chrono::seconds>& tiers) {
     if (tiers.empty()) return "none";
     return core::joined(tiers, " ", [](auto delay) { return std::to_string(delay.count()) + "s"; });
 }
 
-std::string text_of(const std::optional<std::string>& fingerprint) {
+std::string fingerprint_text(const std::optional<std::string>& fingerprint) {
     return fingerprint.value_or("none");
 }
 
@@ -60,10 +60,10 @@ std::string mismatch(const Control& control, const TopicsToolOptions& options) {
         compare("partitions", std::to_string(control.partitions),
                 std::to_string(options.layout.partitions));
     }
-    compare("tiers", text_of(control.tiers), text_of(options.layout.tiers));
+    compare("tiers", tiers_text(control.tiers), tiers_text(options.layout.tiers));
     if (options.keyring_fingerprint && control.keyring_fingerprint) {
-        compare("key ring", text_of(control.keyring_fingerprint),
-                text_of(options.keyring_fingerprint));
+        compare("key ring", fingerprint_text(control.keyring_fingerprint),
+                fingerprint_text(options.keyring_fingerprint));
     }
     return text;
 }
@@ -135,8 +135,8 @@ std::string advice(EventLog& log, const log::TopicsPlan& planned, const Existing
 
 void print(const Control& control, std::ostream& out) {
     out << "log id " << control.log_id << ", created " << control.created << ", "
-        << control.partitions << " partitions, tiers " << text_of(control.tiers) << ", key ring "
-        << text_of(control.keyring_fingerprint) << '\n';
+        << control.partitions << " partitions, tiers " << tiers_text(control.tiers) << ", key ring "
+        << fingerprint_text(control.keyring_fingerprint) << '\n';
 }
 
 }  // namespace
