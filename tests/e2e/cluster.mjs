@@ -72,7 +72,8 @@ async function startEdge(name) {
         const proxy = new Proxy(() => cluster.edges.get(name).link);
         proxies.set(name, { proxy, address: `127.0.0.1:${await proxy.open()}` });
     }
-    await cluster.startEdge(name, ['--edge-link-address', proxies.get(name).address]);
+    // Beside other tests an edge may get no processor for seconds: twice the default, before it hands nothing over.
+    await cluster.startEdge(name, ['--edge-link-address', proxies.get(name).address, '--edge-session-timeout', '12s']);
     edges.push(name);
 }
 

@@ -119,7 +119,7 @@ async function keep(tab, name) {
 async function faults(tab, name) {
     const violations = await tab.evaluate(async (source) => {
         if (!window.axe) new Function(source)();
-        const { violations: found } = await window.axe.run();
+        const { violations: found } = await window.axe.run({ resultTypes: ['violations'] });
         return found.map((one) => `${one.id} at ${one.nodes.map((node) => node.target).join(' ')}`);
     }, AXE);
     const wide = await tab.evaluate(() => {

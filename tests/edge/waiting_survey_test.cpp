@@ -12,7 +12,8 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::edge {
+using namespace beckon;
+using namespace beckon::edge;
 
 using store::test::at;
 using store::test::EdgeFixture;
@@ -115,5 +116,3 @@ TEST_CASE("the last count of a partition that cannot be read stays in the sum") 
     world.executor.run_for(std::chrono::seconds{6});
     CHECK(world.messages() == 0);
 }
-
-}  // namespace beckon::edge

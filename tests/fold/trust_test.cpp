@@ -2,7 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::fold {
+using namespace beckon;
+using namespace beckon::fold;
 
 namespace {
 
@@ -39,5 +40,3 @@ TEST_CASE("the checkpoint of an empty log is its end") {
     CHECK(is_trusted({}, 0, 0, at(0), std::chrono::hours{24}));
     CHECK_FALSE(is_trusted({.next = 5}, 0, 0, at(0), std::chrono::hours{24}));
 }
-
-}  // namespace beckon::fold

@@ -8,9 +8,10 @@
 #include <catch2/catch.hpp>
 #include <rocksdb/db.h>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 
 TEST_CASE("rows of a partition are erased, and no deletion is written where there are none") {
     beckon::test::TempDir dir;
@@ -48,5 +49,3 @@ TEST_CASE("rows of a partition are erased, and no deletion is written where ther
     CHECK_FALSE(has(1));
     CHECK(has(3));
 }
-
-}  // namespace beckon::store

@@ -6,9 +6,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 
 TEST_CASE("a window of ten of a client with 100,000 pending messages costs about ten rows") {
     EdgeFixture f;
@@ -47,5 +48,3 @@ TEST_CASE("a client that has nothing costs next to nothing among many that have"
     f.reopen();
     CHECK(rows_touched([&] { CHECK(f.drain().empty()); }) < 5);
 }
-
-}  // namespace beckon::store

@@ -6,9 +6,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 using core::FinishReason;
 
 namespace {
@@ -661,5 +662,3 @@ TEST_CASE("a digest distinguishes states and does not depend on the route there"
     f.reopen();
     CHECK(f.part().digest(at(100)) != one);
 }
-
-}  // namespace beckon::store

@@ -18,9 +18,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 using rocks::slice;
 using std::chrono::hours;
 using std::chrono::milliseconds;
@@ -168,5 +169,3 @@ TEST_CASE("whatever one of the two clocks does, compaction takes no message befo
         }
     }
 }
-
-}  // namespace beckon::store

@@ -11,9 +11,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 using namespace std::chrono;
 
 namespace {
@@ -103,5 +104,3 @@ TEST_CASE(
     CHECK(read(many, kMany).rows <= read_of_few.rows + 100);
     CHECK(drop(many, kMany).rows == drop(few, kFew).rows);
 }
-
-}  // namespace beckon::store

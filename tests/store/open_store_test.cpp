@@ -10,9 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 namespace fs = std::filesystem;
 
 TEST_CASE("a store of another log is set aside and made anew") {
@@ -201,5 +202,3 @@ TEST_CASE("of the stores that were set aside the newest two stay") {
     f.open();
     CHECK_THAT(output.finish(), Catch::Contains("removed") && Catch::Contains("edge.set-aside-3"));
 }
-
-}  // namespace beckon::store

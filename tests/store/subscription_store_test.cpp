@@ -9,9 +9,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 
 namespace {
 
@@ -256,5 +257,3 @@ TEST_CASE("other threads look up while one folds") {
     b.join();
     CHECK_FALSE(wrong);
 }
-
-}  // namespace beckon::store

@@ -5,9 +5,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 using core::FinishReason;
 
 namespace {
@@ -104,5 +105,3 @@ TEST_CASE("another partition's messages are not counted") {
         CHECK(counting.messages() == 0);
     }
 }
-
-}  // namespace beckon::store

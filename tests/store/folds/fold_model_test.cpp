@@ -14,9 +14,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 
 namespace {
 
@@ -285,5 +286,3 @@ TEST_CASE(
         CHECK(f.pending_tombstones() == now_model.pending_tombstones());
     }
 }
-
-}  // namespace beckon::store

@@ -5,7 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
 namespace {
 
@@ -68,5 +69,3 @@ TEST_CASE("a postponed ack is due when the call before has seen it") {
     CHECK(acks.due(false) == std::vector{name_of(1)});
     CHECK(acks.due(true).size() == 2);
 }
-
-}  // namespace beckon::store

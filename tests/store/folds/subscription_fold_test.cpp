@@ -7,9 +7,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 
 namespace {
 
@@ -272,5 +273,3 @@ TEST_CASE("a page of clients ends after so many rows, though the clients were re
     } while (after);
     CHECK(living == std::vector<std::size_t>{0, 0, 1});
 }
-
-}  // namespace beckon::store

@@ -13,9 +13,10 @@
 #include <catch2/catch.hpp>
 #include <rocksdb/db.h>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 
 namespace {
 
@@ -132,5 +133,3 @@ TEST_CASE("a pending tombstone, a living client and a checkpoint are never taken
     r.compact();
     CHECK(r.names() == "checkpoint client tombstone");
 }
-
-}  // namespace beckon::store

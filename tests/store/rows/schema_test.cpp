@@ -9,9 +9,10 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 
 namespace {
 
@@ -202,5 +203,3 @@ TEST_CASE("months have names, an end, and numbers in a row") {
         CHECK_FALSE(parse_message_family_name(wrong));
     }
 }
-
-}  // namespace beckon::store

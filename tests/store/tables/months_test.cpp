@@ -12,9 +12,10 @@
 #include <catch2/catch.hpp>
 #include <rocksdb/db.h>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
-using namespace test;
+using namespace beckon::store::test;
 using namespace std::chrono;
 using Call = beckon::test::FaultyDisk::Call;
 
@@ -246,5 +247,3 @@ TEST_CASE("months come and go while other threads fold, read and commit") {
     part->put(1'000'000, time_of(kMonths + 1), accepted(uaid_of("client-1"), "last"), nullptr);
     CHECK(part->commit());
 }
-
-}  // namespace beckon::store

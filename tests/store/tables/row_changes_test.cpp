@@ -2,7 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-namespace beckon::store {
+using namespace beckon;
+using namespace beckon::store;
 
 namespace {
 
@@ -64,5 +65,3 @@ TEST_CASE("a row that was written is known as it stands in the table") {
         CHECK_FALSE(knows(rows, 2));
     }
 }
-
-}  // namespace beckon::store
