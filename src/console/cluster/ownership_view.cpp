@@ -100,7 +100,8 @@ Reader OwnershipView::reader_of(const std::string& group, core::Partition partit
     auto name = !views                 ? home_of(group, partition)
                 : any_endpoint_lives() ? std::string{"every endpoint"}
                                        : std::string{};
-    return {.dead = name.empty(), .name = std::move(name)};
+    const bool dead = name.empty();
+    return {.dead = dead, .name = std::move(name)};
 }
 
 Views OwnershipView::views(const std::string& prefix) const {

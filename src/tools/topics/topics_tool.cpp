@@ -114,11 +114,12 @@ std::string advice(EventLog& log, const log::TopicsPlan& planned, const Existing
                    const TopicsToolOptions& options) {
     std::string commands;
     for (const auto& [topic, spec] : existing) {
-        const bool wrong = std::ranges::any_of(planned.differences, [&](const auto& one) {
-            return one.essential && one.topic == topic;
-        });
+        const bool wrong = std::ranges::any_of(
+            planned.differences,
+            [&topic = topic](const auto& one) { return one.essential && one.topic == topic; });
         if (!wrong) continue;
         std::vector<log::TopicPartition> all;
+        all.reserve(static_cast<std::size_t>(spec.partitions));
         for (core::Partition p = 0; p < spec.partitions; ++p) all.push_back({topic, p});
         const auto ends = log::ends_of(log, all, options.timeout);
         const bool unused =
@@ -156,8 +157,7 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
     const auto cluster = admin.cluster_id();
     if (!cluster) return core::fail(cluster.error());
     if (*previous) {
-        const auto here = log::check_cluster(admin, (**previous).cluster);
-        if (!here) return here;
+        if (auto here = log::check_cluster(admin, (**previous).cluster); !here) return here;
     }
     if (!*previous && options.no_new_log) return core::fail(Fault::invalid, *options.no_new_log);
     const auto layout = layout_for(options.layout, *existing, *previous);
