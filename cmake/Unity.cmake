@@ -1,7 +1,7 @@
 # Most of a compiler's time goes into headers and templates that sources share. So the sources of a target are compiled as one
 # unit, or as several equal ones of at most BECKON_UNITY_MAX sources, in the order of its list. More in a unit build faster
-# as a whole, and an edit of one of them takes longer. Names in anonymous namespaces and `using` lines therefore differ
-# within a library. `./dev lint` compiles each source alone (BECKON_UNITY=OFF).
+# as a whole, and an edit of one of them takes longer. Names in anonymous namespaces and `using` lines differ within a unit
+# (tests/layers/unity_test.py). `./dev lint` compiles each source alone (BECKON_UNITY=OFF).
 #
 # CMake's own unity builds name sources by absolute paths, so that two checkouts never share ccache's results.
 option(BECKON_UNITY "Compile the sources of a library together" ON)

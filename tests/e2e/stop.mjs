@@ -214,7 +214,7 @@ for (const [title, log, role, plain] of [
             const { code, signal } = await ends(child);
             const ms = performance.now() - began;
             t.diagnostic(`ended with ${code ?? signal} after ${ms.toFixed()} ms`);
-            assert(ms < STOP_TIMEOUT_MS + 2000, `${ms} ms\n${child.output}`);
+            assert(ms < STOP_TIMEOUT_MS + 500, `${ms} ms\n${child.output}`);
             assert.equal(code, 0, child.output);
             cluster.children.delete(role);
             cluster.resumeKafka();
