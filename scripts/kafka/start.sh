@@ -21,8 +21,8 @@
 # A client that asks for a topic makes it, as by Kafka's own default (auto.create.topics.enable): Beckon must not.
 #
 # Environment: BECKON_KAFKA_FOR=tests (the default) or measuring. For tests the broker starts fast, and
-# compaction and retention act while a test looks on; that alone takes a tenth of a core. For measuring
-# it has the settings, the compiler and the garbage collector that a real one has.
+# compaction acts while a test looks on. For measuring it has the settings, the compiler and the garbage
+# collector that a real one has.
 # BECKON_KAFKA as fetch.sh has it; JAVA (default: java).
 set -euo pipefail
 
@@ -97,14 +97,15 @@ END
 # A broker that was killed is taken back after a second instead of nine.
 broker.session.timeout.ms=1000
 broker.heartbeat.interval.ms=200
-# Compaction and retention act while a test looks on.
+# Compaction acts while a test looks on.
 log.cleaner.backoff.ms=200
-log.retention.check.interval.ms=1000
-log.segment.delete.delay.ms=0
+# (with 0 a broker looks for files to delete all the time, for a sixteenth of a core)
+log.segment.delete.delay.ms=100
 log.initial.task.delay.ms=0
 END
 
-jvm=(-Xshare:auto -Djava.awt.headless=true
+# classes.jsa is an archive of the classes that a broker loads (fetch.sh); a JVM of another version does without.
+jvm=("${BECKON_KAFKA_CLASSES:--XX:SharedArchiveFile}=$libs/classes.jsa" -Djava.awt.headless=true
     "-Dlog4j2.configurationFile=$HERE/log4j2.xml")
 if [[ ! -e "$DIRECTORY/data/meta.properties" ]]; then
     # 22 characters of base64 = 16 bytes; the first is not '-', the last has no stray bits.

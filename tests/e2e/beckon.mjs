@@ -61,7 +61,7 @@ const kafkaClass = (name) => (name === 'ConfigCommand' ? 'kafka.admin.ConfigComm
 /** Of a JVM that runs a command of Kafka's own for a moment. */
 function javaOptions() {
     const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
-    return ['-Xshare:auto', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${jars}/*`];
+    return [`-XX:SharedArchiveFile=${jars}/classes.jsa`, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${jars}/*`];
 }
 
 /** The address of the broker that ctest has started for several tests (broker.mjs); null where each test starts its own. */

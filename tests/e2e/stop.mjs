@@ -12,7 +12,10 @@ import { agent, post, startWithClient } from './client.mjs';
 const KEPT = 30; // connections that are kept alive and always busy
 const FRESH = 10; // senders that connect anew for each message
 const IDLE = 100;
-const STOP_TIMEOUT_MS = 5000; // the default of stop_timeout
+const STOP_TIMEOUT_MS = 10000; // the default of stop_timeout
+// Requests that wait for a log that hangs have three tenths of it, as a stop of the endpoint shares it out (src/app/roles/roles.cpp), and
+// the log's end takes no more.
+const HANGING_MS = STOP_TIMEOUT_MS * 6 / 10;
 
 /** One connection, byte for byte: nothing is repeated or hidden as an HTTP library would. */
 class Wire {
@@ -111,7 +114,7 @@ class Load {
 /** How the process ends; fails if it takes longer than it may. */
 async function ends(child) {
     const began = performance.now();
-    const outcome = await Promise.race([child.exited, new Promise((resolve) => setTimeout(resolve, STOP_TIMEOUT_MS + 2000, null))]);
+    const outcome = await Promise.race([child.exited, new Promise((resolve) => setTimeout(resolve, STOP_TIMEOUT_MS, null))]);
     assert(outcome, `it still runs:\n${child.output}`);
     return { ...outcome, ms: performance.now() - began };
 }
@@ -214,7 +217,7 @@ for (const [title, log, role, plain] of [
             const { code, signal } = await ends(child);
             const ms = performance.now() - began;
             t.diagnostic(`ended with ${code ?? signal} after ${ms.toFixed()} ms`);
-            assert(ms < STOP_TIMEOUT_MS + 500, `${ms} ms\n${child.output}`);
+            assert(ms < HANGING_MS, `${ms} ms\n${child.output}`);
             assert.equal(code, 0, child.output);
             cluster.children.delete(role);
             cluster.resumeKafka();
@@ -235,7 +238,7 @@ for (const [title, log, role, plain] of [
             const { code, ms } = await ends(console);
             t.diagnostic(`ended with ${code} after ${ms.toFixed()} ms`);
             assert.equal(code, 0, console.output);
-            assert(ms < STOP_TIMEOUT_MS, `${ms} ms\n${console.output}`);
+            assert(ms < STOP_TIMEOUT_MS / 2, `${ms} ms\n${console.output}`);
             cluster.children.delete('console');
             cluster.resumeKafka();
             await cluster.kafkaAnswers();
@@ -250,7 +253,7 @@ for (const [title, log, role, plain] of [
             edge.process.kill('SIGTERM');
             const { code, ms } = await ends(edge);
             assert.equal(code, 0, edge.output);
-            assert(ms < STOP_TIMEOUT_MS, `${ms} ms`);
+            assert(ms < STOP_TIMEOUT_MS / 2, `${ms} ms`);
             cluster.children.delete('edge');
         });
     });

@@ -12,8 +12,8 @@ readonly WORK="$(mktemp -d)"
 trap 'rm -rf "$WORK"' EXIT
 
 # The packages of which the base is made; its tag follows them. libwebsockets opens its libev plugin by itself.
-packages="$(ldd "$BINARY" | awk '$3 ~ /^\// { print $3 }' | xargs -n1 readlink -f | xargs -n1 basename |
-    xargs -I{} dpkg -S '*/{}' | cut -d: -f1 | sort -u | paste -sd,),libwebsockets-evlib-ev,openjdk-17-jre-headless,nginx-light,wget,ca-certificates"
+packages="$(ldd "$BINARY" | awk '$3 ~ /^\// { print $3 }' | xargs readlink -f | sed 's|.*/|*/|' |
+    xargs dpkg -S | cut -d: -f1 | sort -u | paste -sd,),libwebsockets-evlib-ev,openjdk-17-jre-headless,nginx-light,wget,ca-certificates"
 readonly packages BASE="beckon-base:$(sha256sum <<<"$packages" | cut -c1-12)"
 
 base() {

@@ -21,6 +21,7 @@ export function makePackage(host) {
     const [upper, scratch, packages] = ['usr-upper', 'usr-scratch', 'packages'].map((name) => join(host, name));
     for (const directory of [upper, scratch]) mkdirSync(directory);
     must('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/usr,upperdir=${upper},workdir=${scratch}`, '/usr']);
+    rmSync('/var/lib/man-db/auto-update', { force: true }); // or dpkg would index all manuals of this machine
     must('cpack', ['--config', join(dirname(BECKON), 'CPackConfig.cmake'), '-B', packages]);
     return join(packages, readdirSync(packages).find((name) => name.endsWith('.deb')));
 }
