@@ -161,7 +161,7 @@ test('one access token serves many messages, and one that is refused is replaced
     assert.equal(fcm.grants, before);
     fcm.revoke();
     await accepted(clients[0]);
-    await came(clients[0], 4); // twice before, refused, and again after a tier
+    await came(clients[0], 4); // twice before, refused, and again with a new token
     assert.equal(fcm.grants, before + 1);
     // The other threads find theirs refused now, not in a later test.
     await Promise.all(clients.slice(1).map((client) => accepted(client)));

@@ -278,7 +278,7 @@ async function post(endpoint) {
     return { status: reply.status, id: reply.headers.get('location')?.split('/').pop() };
 }
 
-/** Posts to each client in turn until it is stopped. */
+/** Posts to each client, some seventy messages a second in all, until it is stopped. */
 class Load {
     constructor(clients) {
         this.clients = clients;
@@ -291,7 +291,7 @@ class Load {
             const { status, id } = await post(client.endpoint);
             assert(status < 400 || status === 429 || status >= 500, `a live subscription is refused: ${status}`);
             if (status === 201) this.accepted.push({ client, id });
-            await new Promise((resolve) => setTimeout(resolve, 100));
+            await new Promise((resolve) => setTimeout(resolve, 300));
         }
     }
     accepts(more) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beckon::retry {
@@ -35,8 +36,10 @@ public:
     /// none: unauthorized (the account is refused), timed_out, unreachable.
     using Answer = std::function<void(const tl::expected<std::string, BridgeVerdict>&)>;
     void get(Answer answer);
-    /// FCM refused it: the next one is new.
-    void drop() { text_.clear(); }
+    /// FCM refused `token`: the next one is new, unless another has replaced it already.
+    void drop(std::string_view token) {
+        if (text_ == token) text_.clear();
+    }
 
     /// The request for a token, as it is sent at `now` (the host's wall time).
     HttpRequest request(core::Timestamp now) const;

@@ -14,17 +14,24 @@ FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppContext con
              [this](bool good) { context_.observer.token_renewed(core::RouterType::fcm, good); }) {}
 
 void FcmApp::send(const Attempt& attempt, Done done) {
-    token_.get([this, request = fcm_request(options_, credentials_.project, attempt),
-                done = std::move(done)](const auto& token) {
+    authorize(fcm_request(options_, credentials_.project, attempt), If401::once_more, done);
+}
+
+void FcmApp::authorize(const HttpRequest& request, If401 then, const Done& done) {
+    token_.get([this, request, then, done](const auto& token) {
         if (!token) return done(token.error(), {});
-        post(*token, request, done);
+        post(*token, request, then, done);
     });
 }
 
-void FcmApp::post(const std::string& token, HttpRequest request, const Done& done) {
-    request.headers.push_back("Authorization: Bearer " + token);
-    context_.send(std::move(request), lifetime_.guard([this, done](const HttpAnswer& answer) {
-        if (answer.end == HttpAnswer::End::answered && answer.status == 401) token_.drop();
+void FcmApp::post(const std::string& token, const HttpRequest& request, If401 then,
+                  const Done& done) {
+    auto authorized = request;
+    authorized.headers.push_back("Authorization: Bearer " + token);
+    context_.send(std::move(authorized), lifetime_.guard([=, this](const HttpAnswer& answer) {
+        const bool refused = answer.end == HttpAnswer::End::answered && answer.status == 401;
+        if (refused) token_.drop(token);
+        if (refused && then == If401::once_more) return authorize(request, If401::ends, done);
         done(judge_fcm(answer), answer.took);
     }));
 }

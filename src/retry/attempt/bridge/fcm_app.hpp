@@ -7,7 +7,9 @@
 
 namespace beckon::retry {
 
-/// FCM's HTTP v1 API for one app.
+/// FCM's HTTP v1 API for one app. An access token may be revoked before its end: a request that is
+/// answered 401 is made once more with another token, so that those under way with a revoked one do
+/// not fail.
 class FcmApp final : public BridgeApp {
 public:
     struct Options {
@@ -18,7 +20,9 @@ public:
     void send(const Attempt& attempt, Done done) override;
 
 private:
-    void post(const std::string& token, HttpRequest request, const Done& done);
+    enum class If401 { once_more, ends };
+    void authorize(const HttpRequest& request, If401 then, const Done& done);
+    void post(const std::string& token, const HttpRequest& request, If401 then, const Done& done);
 
     const FcmCredentials credentials_;
     const Options options_;

@@ -282,6 +282,11 @@ struct TokenWorld {
 
 using Texts = std::vector<std::string>;
 
+struct IgnoresBridges : BridgeObserver {
+    void attempted(core::RouterType, BridgeOutcome, core::Duration) override {}
+    void token_renewed(core::RouterType, bool) override {}
+};
+
 }  // namespace
 
 TEST_CASE("an access token is asked for with a signed assertion", "[bridge]") {
@@ -349,10 +354,13 @@ TEST_CASE("an access token is not used at its very end, nor after it was refused
     world.get();
     CHECK(world.got == Texts{"one"});
     world.grant("two");
-    world.token.drop();
+    world.token.drop("one");  // which "two" has replaced
+    world.get();
+    CHECK(world.got == Texts{"one", "two", "two"});
+    world.token.drop("two");
     world.get();
     world.grant("three");
-    CHECK(world.got == Texts{"one", "two", "three"});
+    CHECK(world.got == Texts{"one", "two", "two", "three"});
 }
 
 TEST_CASE("an access token's life counts from its request", "[bridge]") {
@@ -423,6 +431,53 @@ TEST_CASE("a request to FCM is as its HTTP v1 API has it", "[bridge]") {
     CHECK(request.headers == Texts{"Content-Type: application/json"});
     CHECK(json::parse(request.body)["message"]["android"]["ttl"] == "90s");
     CHECK(request.timeout == kBridgeTimeout);
+}
+
+TEST_CASE("messages under way with a revoked access token go out with a new one", "[bridge]") {
+    PrivateKey key = rsa_key();
+    ManualClock clock;
+    IgnoresBridges observer;
+    std::vector<std::string> authorizations;  // of the requests to FCM
+    std::deque<std::function<void(HttpAnswer)>> waiting;
+    int grants = 0;
+    FcmApp app{fcm_credentials(key),
+               {},
+               {.clock = clock,
+                .send =
+                    [&](const HttpRequest& request, const auto& done) {
+                        if (request.url == "https://oauth.example/token") {
+                            const json granted{{"access_token", std::to_string(++grants)},
+                                               {"expires_in", 3'600}};
+                            return done(answer(200, granted.dump()));
+                        }
+                        authorizations.push_back(request.headers.back());
+                        waiting.push_back(done);
+                    },
+                .observer = observer}};
+    std::vector<BridgeOutcome> outcomes;
+    const auto message = message_to(core::RouterType::fcm, "tok");
+    const auto send = [&] {
+        app.send({.message = message, .left = 90s},
+                 [&](const BridgeVerdict& one, auto) { outcomes.push_back(one.outcome); });
+    };
+    const auto reply = [&](int status) {
+        const auto done = waiting.front();
+        waiting.pop_front();
+        done(answer(status));
+    };
+    for (int i = 0; i < 3; ++i) send();
+    for (int i = 0; i < 3; ++i) reply(401);
+    CHECK(grants == 2);
+    CHECK(outcomes.empty());
+    const std::string one = "Authorization: Bearer 1";
+    const std::string two = "Authorization: Bearer 2";
+    CHECK(authorizations == Texts{one, one, one, two, two, two});
+    reply(200);
+    reply(200);
+    reply(401);  // the new one too: it is our credentials
+    CHECK(outcomes == std::vector{BridgeOutcome::accepted, BridgeOutcome::accepted,
+                                  BridgeOutcome::unauthorized});
+    CHECK(waiting.empty());
 }
 
 TEST_CASE("a request to APNs names topic, priority, expiration and id", "[bridge]") {
