@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +39,7 @@ const env = {
     ...process.env,
     PATH: `${bin}:/usr/local/sbin:/usr/local/bin:${process.env.PATH}:/usr/sbin:/sbin`,
     HOME: host,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), // the broker is fetched once a machine
     NODE_PATH: join(HERE, 'node_modules'),
 };
 delete env.BECKON;
