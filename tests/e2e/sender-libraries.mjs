@@ -4,6 +4,7 @@ import crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import ece from 'http_ece';
@@ -64,6 +65,22 @@ function run(command, args, env, call) {
         child.stdin.end(JSON.stringify(call));
     });
 }
+
+/** A sender program that stays, and takes one call after the other, each a line. It ends with the test. */
+class Running {
+    constructor(command, args) {
+        this.asked = [];
+        this.child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+        this.child.once('exit', (code) => this.asked.forEach(({ reject }) => reject(new Error(`${command} ended with ${code}`))));
+        createInterface({ input: this.child.stdout }).on('line', (line) => this.asked.shift().resolve(JSON.parse(line)));
+        for (const handle of [this.child, this.child.stdin, this.child.stdout]) handle.unref();
+    }
+    send(call) {
+        this.child.stdin.write(`${JSON.stringify(call)}\n`);
+        return new Promise((resolve, reject) => this.asked.push({ resolve, reject }));
+    }
+}
+const javas = new Map(); // trust store → Running
 
 async function sendWithNode(call) {
     try {
@@ -140,8 +157,12 @@ export const LIBRARIES = {
     'Java web-push': {
         present: java.present,
         aesgcm: true,
-        send: (call, trust) =>
-            run('java', ['-XX:TieredStopAtLevel=1', `-Djavax.net.ssl.trustStore=${trust.store}`, '-Djavax.net.ssl.trustStorePassword=changeit',
-                '-cp', `${dirname(java.path)}:${join(CACHE, 'java', 'lib', '*')}`, 'Send'], {}, call),
+        send(call, trust) {
+            if (!javas.has(trust.store)) {
+                javas.set(trust.store, new Running('java', ['-XX:TieredStopAtLevel=1', `-Djavax.net.ssl.trustStore=${trust.store}`,
+                    '-Djavax.net.ssl.trustStorePassword=changeit', '-cp', `${dirname(java.path)}:${join(CACHE, 'java', 'lib', '*')}`, 'Send']));
+            }
+            return javas.get(trust.store).send(call);
+        },
     },
 };

@@ -3,6 +3,7 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.security.Security;
@@ -16,7 +17,7 @@ import org.apache.http.HttpResponse;
 import org.apache.http.util.EntityUtils;
 import org.bouncycastle.jce.provider.BouncyCastleProvider;
 
-/** nl.martijndwars:web-push, as its README shows it. */
+/** nl.martijndwars:web-push, as its README shows it; a JVM starts slowly, so that one serves many calls, each a line. */
 public final class Send {
     private static String text(JsonObject object, String name) {
         JsonElement value = object.get(name);
@@ -32,7 +33,14 @@ public final class Send {
 
     public static void main(String[] arguments) throws Exception {
         Security.addProvider(new BouncyCastleProvider());
-        JsonObject call = JsonParser.parseReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).getAsJsonObject();
+        BufferedReader calls = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = calls.readLine(); line != null; line = calls.readLine()) {
+            System.out.println(new GsonBuilder().serializeNulls().create().toJson(report(JsonParser.parseString(line).getAsJsonObject())));
+        }
+        System.exit(0);
+    }
+
+    private static JsonObject report(JsonObject call) throws Exception {
         JsonObject vapid = call.getAsJsonObject("vapid");
         PushService service = new PushService(text(vapid, "publicKey"), text(vapid, "privateKey"), text(vapid, "subject"));
         Subscription subscription = new Gson().fromJson(call.get("subscription"), Subscription.class);
@@ -60,7 +68,6 @@ public final class Send {
             result.addProperty("expired", false);
             result.addProperty("error", failure.toString());
         }
-        System.out.println(new GsonBuilder().serializeNulls().create().toJson(result));
-        System.exit(0);
+        return result;
     }
 }
