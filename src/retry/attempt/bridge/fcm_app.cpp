@@ -14,26 +14,24 @@ FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppContext con
              [this](bool good) { context_.observer.token_renewed(core::RouterType::fcm, good); }) {}
 
 void FcmApp::send(const Attempt& attempt, Done done) {
-    authorize(fcm_request(options_, credentials_.project, attempt), If401::once_more, done);
+    post(std::make_shared<const HttpRequest>(fcm_request(options_, credentials_.project, attempt)),
+         If401::once_more, std::move(done));
 }
 
-void FcmApp::authorize(const HttpRequest& request, If401 then, const Done& done) {
-    token_.get([this, request, then, done](const auto& token) {
+void FcmApp::post(std::shared_ptr<const HttpRequest> request, If401 then, Done done) {
+    token_.get([this, request = std::move(request), then,
+                done = std::move(done)](const auto& token) {
         if (!token) return done(token.error(), {});
-        post(*token, request, then, done);
+        auto authorized = *request;
+        authorized.headers.push_back("Authorization: Bearer " + *token);
+        context_.send(std::move(authorized), lifetime_.guard([this, token = *token, request, then,
+                                                              done](const HttpAnswer& answer) {
+            const bool refused = answer.end == HttpAnswer::End::answered && answer.status == 401;
+            if (refused) token_.drop(token);
+            if (refused && then == If401::once_more) return post(request, If401::ends, done);
+            done(judge_fcm(answer), answer.took);
+        }));
     });
-}
-
-void FcmApp::post(const std::string& token, const HttpRequest& request, If401 then,
-                  const Done& done) {
-    auto authorized = request;
-    authorized.headers.push_back("Authorization: Bearer " + token);
-    context_.send(std::move(authorized), lifetime_.guard([=, this](const HttpAnswer& answer) {
-        const bool refused = answer.end == HttpAnswer::End::answered && answer.status == 401;
-        if (refused) token_.drop(token);
-        if (refused && then == If401::once_more) return authorize(request, If401::ends, done);
-        done(judge_fcm(answer), answer.took);
-    }));
 }
 
 HttpRequest fcm_request(const FcmApp::Options& options, const std::string& project,

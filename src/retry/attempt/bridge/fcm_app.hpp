@@ -3,6 +3,7 @@
 #include "retry/attempt/bridge/access_token.hpp"
 #include "retry/attempt/bridge/bridge_app.hpp"
 
+#include <memory>
 #include <string>
 
 namespace beckon::retry {
@@ -21,8 +22,7 @@ public:
 
 private:
     enum class If401 { once_more, ends };
-    void authorize(const HttpRequest& request, If401 then, const Done& done);
-    void post(const std::string& token, const HttpRequest& request, If401 then, const Done& done);
+    void post(std::shared_ptr<const HttpRequest> request, If401 then, Done done);
 
     const FcmCredentials credentials_;
     const Options options_;
