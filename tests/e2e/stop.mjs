@@ -15,7 +15,7 @@ const IDLE = 100;
 const STOP_TIMEOUT_MS = 10000; // the default of stop_timeout
 // Requests that wait for a log that hangs have three tenths of it, as a stop of the endpoint shares it out (src/app/roles/roles.cpp), and
 // the log's end takes no more.
-const HANGING_MS = STOP_TIMEOUT_MS * 6 / 10;
+const HANGING_MS = (STOP_TIMEOUT_MS * 6) / 10;
 
 /** One connection, byte for byte: nothing is repeated or hidden as an HTTP library would. */
 class Wire {
@@ -114,7 +114,7 @@ class Load {
 /** How the process ends; fails if it takes longer than it may. */
 async function ends(child) {
     const began = performance.now();
-    const outcome = await Promise.race([child.exited, new Promise((resolve) => setTimeout(resolve, STOP_TIMEOUT_MS, null))]);
+    const outcome = await Promise.race([child.exited, new Promise((resolve) => setTimeout(resolve, (STOP_TIMEOUT_MS * 7) / 10, null))]);
     assert(outcome, `it still runs:\n${child.output}`);
     return { ...outcome, ms: performance.now() - began };
 }
