@@ -487,23 +487,26 @@ std::uint64_t number(DB& db, const std::string& property) {
 }  // namespace
 
 /// RocksDB schedules one flush at a time. A failed write, and one that gets no new write-ahead file
-/// (kMemTable), waits until none is due; a flush that fails meanwhile was begun. A running flush
-/// may be writing a manifest, and so may a caller that makes a family.
+/// (kMemTable), waits until none is due; a flush that fails meanwhile was begun. A compaction that
+/// fails ends no wait. A running flush may be writing a manifest, and so may a caller that makes a
+/// family.
 void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status*) {
     using Reason = rocksdb::BackgroundErrorReason;
+    if (reason == Reason::kFlush || reason == Reason::kFlushNoWAL) ++failed_flushes_;
     auto* db = db_.load();
     const bool of_a_write = reason == Reason::kWriteCallback || reason == Reason::kMemTable;
     if (!db || (!of_a_write && reason != Reason::kManifestWrite)) return;
-    const auto errors = number(*db, DB::Properties::kBackgroundErrors);
+    const auto failed = failed_flushes_.load();
     const auto began = steady_clock::now();
     const auto due = [&] {
         const bool pending = total(*db, DB::Properties::kMemTableFlushPending) > 0;
         const bool running = number(*db, DB::Properties::kNumRunningFlushes) > 0;
-        const auto most = errors > 0 && !running ? kBeginsWithin : kFlushesWithin;
+        const bool after_error = number(*db, DB::Properties::kBackgroundErrors) > 0;
+        const auto most = after_error && !running ? kBeginsWithin : kFlushesWithin;
         if (steady_clock::now() - began >= most) return false;
         return of_a_write ? pending || running : pending && !running;
     };
-    while (due() && number(*db, DB::Properties::kBackgroundErrors) == errors) {
+    while (due() && failed_flushes_ == failed) {
         std::this_thread::sleep_for(kPollEvery);
     }
 }

@@ -60,6 +60,7 @@ public:
 
 private:
     std::atomic<rocksdb::DB*> db_ = nullptr;
+    std::atomic<std::uint64_t> failed_flushes_ = 0;
 };
 
 /// The number of the write-ahead file that the next write goes to; 0: it is unknown.

@@ -11,9 +11,10 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CACHE_HOME } from './beckon.mjs';
 
 const ECHO = process.env.ECHO;
 const EXPECTED = join(dirname(fileURLToPath(import.meta.url)), 'autobahn.json');
@@ -22,7 +23,7 @@ const STRICT = ['OK', 'INFORMATIONAL', 'UNIMPLEMENTED'];
 /** Limits and performance: messages of up to 16 MiB, which take Python minutes. */
 const SLOW = '9.*';
 
-const INSTALLED = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'autobahn');
+const INSTALLED = join(CACHE_HOME, 'beckon', 'autobahn');
 
 if (!existsSync(join(INSTALLED, 'python'))) {
     console.log('skipped: autobahntestsuite is not installed (scripts/autobahn-setup.sh, with a Python 2.7)');

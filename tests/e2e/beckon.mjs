@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,6 +12,8 @@ import { Proxy } from './proxy.mjs';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export const BECKON = process.env.BECKON ?? join(ROOT, 'build', 'release', 'beckon');
+/** The set-up keeps there, in `beckon`, what tests need and Debian does not have. */
+export const CACHE_HOME = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
 /** How many times as long everything may take: more than 1 for a binary with a sanitizer. */
 const SLOWER = Number(process.env.BECKON_E2E_SLOWER ?? 1);
 if (!(SLOWER >= 1)) throw new Error(`BECKON_E2E_SLOWER: ${process.env.BECKON_E2E_SLOWER}: not a number from 1 on`);

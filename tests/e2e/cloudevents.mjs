@@ -7,17 +7,16 @@ import { spawn, spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
 import http from 'node:http';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CloudEvent, HTTP } from 'cloudevents';
 import { Webhook } from 'standardwebhooks';
-import { BECKON, Cluster, until } from './beckon.mjs';
+import { BECKON, CACHE_HOME, Cluster, until } from './beckon.mjs';
 
 const log = process.env.LOG ?? 'embedded';
 const SENDERS = join(dirname(fileURLToPath(import.meta.url)), 'senders');
-const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'senders');
+const CACHE = join(CACHE_HOME, 'beckon', 'senders');
 
 const cluster = new Cluster(log, { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], tiers: '0s,1s' });
 let api;

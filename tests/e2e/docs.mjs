@@ -6,12 +6,11 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import webpush from 'web-push';
-import { BECKON, until } from './beckon.mjs';
+import { BECKON, CACHE_HOME, until } from './beckon.mjs';
 import { UserAgent } from './client.mjs';
 import { blocksOf, inlineCommandsOf, tableOf } from './doc-blocks.mjs';
 import { startFirefox, startSite, subscription } from './firefox-page.mjs';
@@ -39,7 +38,7 @@ const env = {
     ...process.env,
     PATH: `${bin}:/usr/local/sbin:/usr/local/bin:${process.env.PATH}:/usr/sbin:/sbin`,
     HOME: host,
-    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), // the broker is fetched once a machine
+    XDG_CACHE_HOME: CACHE_HOME, // the broker is fetched once a machine
     NODE_PATH: join(HERE, 'node_modules'),
 };
 delete env.BECKON;

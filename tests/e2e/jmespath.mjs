@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { CACHE_HOME } from './beckon.mjs';
 
-const PYTHON = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'schemathesis', 'venv', 'bin', 'python');
+const PYTHON = join(CACHE_HOME, 'beckon', 'schemathesis', 'venv', 'bin', 'python');
 const options = { skip: !existsSync(PYTHON) && `${PYTHON} is not there: scripts/schemathesis-setup.sh has not run, or could not reach PyPI` };
 const LIBRARY = `
 import json, sys, jmespath

@@ -7,17 +7,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createConfig, lint } from '@redocly/openapi-core';
-import { BECKON, Cluster, until } from './beckon.mjs';
+import { BECKON, CACHE_HOME, Cluster, until } from './beckon.mjs';
 import { UserAgent } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const SCHEMAS = join(HERE, '..', '..', 'schemas');
-const VENV = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'schemathesis', 'venv', 'bin');
+const VENV = join(CACHE_HOME, 'beckon', 'schemathesis', 'venv', 'bin');
 const TOOL = join(VENV, 'schemathesis');
 const options = { skip: !existsSync(TOOL) && `${TOOL} is not there: scripts/schemathesis-setup.sh has not run, or could not reach PyPI` };
 const EXAMPLES = process.env.EXAMPLES ?? '15';

@@ -8,17 +8,17 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { connect as connectTcp } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { connect } from './attackers.mjs';
-import { BECKON, Cluster, freePort, until } from './beckon.mjs';
+import { BECKON, CACHE_HOME, Cluster, freePort, until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const GORILLA = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'senders', 'gorilla');
+const GORILLA = join(CACHE_HOME, 'beckon', 'senders', 'gorilla');
 const GREEDY = 250;
 const HELD_MAX_KB = 110 << 10; // of the process: 32 MiB for each of its threads, and what fills meanwhile
 const IDLE = 300;

@@ -2,17 +2,17 @@
 import { execFile, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import ece from 'http_ece';
 import webpush from 'web-push';
+import { CACHE_HOME } from './beckon.mjs';
 import { UserAgent, agent } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'senders');
+const CACHE = join(CACHE_HOME, 'beckon', 'senders');
 
 /** A client that can decrypt what it gets. */
 export class Receiver {

@@ -2,16 +2,80 @@
 
 #include "store/edge_fixture.hpp"
 #include "store/rows/row_key.hpp"
+#include "support/faulty_disk.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include <catch2/catch.hpp>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 
 using namespace beckon;
 using namespace beckon::store;
 
 using namespace beckon::store::test;
+
+namespace {
+
+/// RocksDB's thread for flushes (HIGH) or for compactions (LOW) does nothing before open().
+class Gate {
+public:
+    explicit Gate(rocksdb::Env::Priority thread) {
+        rocksdb::Env::Default()->Schedule([](void* gate) { static_cast<Gate*>(gate)->wait(); },
+                                          this, thread);
+        wait_for(State::waiting);
+    }
+    ~Gate() {
+        open();
+        wait_for(State::passed);
+    }
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+
+    void open() {
+        const std::scoped_lock lock{mutex_};
+        open_ = true;
+        changed_.notify_all();
+    }
+
+private:
+    enum class State { scheduled, waiting, passed };
+
+    void wait() {
+        std::unique_lock lock{mutex_};
+        state_ = State::waiting;
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return open_; });
+        state_ = State::passed;
+        changed_.notify_all();
+    }
+    void wait_for(State state) {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [&] { return state_ == state; });
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool open_ = false;
+    State state_ = State::scheduled;
+};
+
+template <class Condition>
+void wait_until(const Condition& condition) {
+    while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+}
+
+std::uint64_t number(rocksdb::DB& db, const std::string& property) {
+    std::uint64_t value = 0;
+    db.GetAggregatedIntProperty(property, &value);
+    return value;
+}
+
+}  // namespace
 
 TEST_CASE("rows of a partition are erased, and no deletion is written where there are none") {
     beckon::test::TempDir dir;
@@ -48,4 +112,61 @@ TEST_CASE("rows of a partition are erased, and no deletion is written where ther
     REQUIRE(database.db().Write({}, &erased).ok());
     CHECK_FALSE(has(1));
     CHECK(has(3));
+}
+
+// Its error ended the wait of the failed write for the flush, which then never began, and the next
+// write waited for it for ever.
+TEST_CASE("a compaction that fails while a failed write waits for a flush does not end that wait") {
+    using Properties = rocksdb::DB::Properties;
+    beckon::test::TempDir dir;
+    beckon::test::FaultyDisk disk;
+    DatabaseOptions options;
+    options.directory = dir / "db";
+    options.log_id = "log-1";
+    options.format = "test/1";
+    options.families = {{"keys", FamilyKind::keys}};
+    options.env = disk.env();
+    const auto opened = Database::open(options);
+    REQUIRE(opened);
+    auto& database = **opened;
+    auto& db = database.db();
+    const auto family = database.family("keys");
+    const auto put = [&](const std::string& key) {
+        rocksdb::WriteBatch row;
+        row.Put(family.get(), key, std::string(1U << 16, 'x'));
+        return database.write(row);
+    };
+    for (int table = 0; table < 2; ++table) {  // two are merged, one would be moved
+        REQUIRE(put("a"));
+        REQUIRE(put("b"));
+        REQUIRE(db.Flush({}, family.get()).ok());
+    }
+
+    Gate compactions{rocksdb::Env::Priority::LOW};
+    Gate flushes{rocksdb::Env::Priority::HIGH};
+    std::thread merge{
+        [&] { CHECK_FALSE(db.CompactRange({}, family.get(), nullptr, nullptr).ok()); }};
+    wait_until([] {
+        return rocksdb::Env::Default()->GetThreadPoolQueueLen(rocksdb::Env::Priority::LOW) > 0;
+    });
+    for (int row = 0; number(db, Properties::kMemTableFlushPending) == 0; ++row) {
+        REQUIRE(put(std::to_string(row)));
+    }
+    disk.fill();
+    std::thread background{[&] {
+        wait_until([&] { return disk.struck() > 0; });
+        compactions.open();
+        wait_until([&] { return number(db, Properties::kBackgroundErrors) > 0; });
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+        flushes.open();
+    }};
+    const auto refused = put("c");
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().fault == core::Fault::full);
+    background.join();
+    merge.join();
+
+    disk.heal();
+    CHECK(put("c"));
+    CHECK(database.needs_restart().empty());
 }

@@ -3,17 +3,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BECKON, until } from '../beckon.mjs';
+import { BECKON, CACHE_HOME, until } from '../beckon.mjs';
 import { enterOwnHost } from '../own-host/enter.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 export const ROOT = join(HERE, '..', '..', '..');
 export const CHART = join(ROOT, 'packaging', 'helm', 'beckon');
-const PYTHON = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'beckon', 'helm', 'venv', 'bin', 'python');
+const PYTHON = join(CACHE_HOME, 'beckon', 'helm', 'venv', 'bin', 'python');
 const SKIPPED = 77;
 if (!existsSync(PYTHON)) {
     console.log('skipped: Helm\'s library is not installed (scripts/helm-setup.sh)');
