@@ -364,6 +364,9 @@ core::Result<void> Database::recover() {
     if (for_good_) return core::fail(*for_good_);
     const auto what = "store " + directory().string();
     if (const auto taken = probe(); !taken.ok()) return core::fail(rocks::to_error(taken, what));
+    if (rocks::runs_jobs(*db_)) {
+        return core::fail(Fault::full, what + ": a flush or a compaction has not ended");
+    }
     const auto resumed = resume();
     if (resumed.ok()) {
         failed_.store(false, std::memory_order_relaxed);
@@ -492,7 +495,10 @@ std::uint64_t number(DB& db, const std::string& property) {
 /// family.
 void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status*) {
     using Reason = rocksdb::BackgroundErrorReason;
-    if (reason == Reason::kFlush || reason == Reason::kFlushNoWAL) ++failed_flushes_;
+    if (reason == Reason::kFlush || reason == Reason::kFlushNoWAL ||
+        reason == Reason::kManifestWriteNoWAL) {
+        ++failed_flushes_;
+    }
     auto* db = db_.load();
     const bool of_a_write = reason == Reason::kWriteCallback || reason == Reason::kMemTable;
     if (!db || (!of_a_write && reason != Reason::kManifestWrite)) return;
@@ -509,6 +515,11 @@ void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rock
     while (due() && failed_flushes_ == failed) {
         std::this_thread::sleep_for(kPollEvery);
     }
+}
+
+bool runs_jobs(DB& db) {
+    return number(db, DB::Properties::kNumRunningFlushes) > 0 ||
+           number(db, DB::Properties::kNumRunningCompactions) > 0;
 }
 
 std::uint64_t write_ahead_file(DB& db) {

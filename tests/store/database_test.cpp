@@ -4,8 +4,10 @@
 #include "store/rows/row_key.hpp"
 #include "support/faulty_disk.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -18,6 +20,7 @@ using namespace beckon;
 using namespace beckon::store;
 
 using namespace beckon::store::test;
+using Properties = rocksdb::DB::Properties;
 
 namespace {
 
@@ -69,6 +72,37 @@ void wait_until(const Condition& condition) {
     while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }
 
+DatabaseOptions options_in(const beckon::test::TempDir& dir) {
+    DatabaseOptions options;
+    options.directory = dir / "db";
+    options.log_id = "log-1";
+    options.format = "test/1";
+    options.families = {{"keys", FamilyKind::keys}};
+    return options;
+}
+
+struct OnFaultyDisk {
+    OnFaultyDisk() {
+        auto options = options_in(dir);
+        options.families = {{"keys", FamilyKind::messages}};  // not compressed
+        options.env = disk.env();
+        auto opened = Database::open(options);
+        REQUIRE(opened);
+        database = std::move(*opened);
+        family = database->family("keys");
+    }
+    core::Result<void> put(const std::string& key) {
+        rocksdb::WriteBatch row;
+        row.Put(family.get(), key, std::string(1U << 16, 'x'));
+        return database->write(row);
+    }
+
+    beckon::test::TempDir dir;
+    beckon::test::FaultyDisk disk;
+    std::unique_ptr<Database> database;
+    Family family;
+};
+
 std::uint64_t number(rocksdb::DB& db, const std::string& property) {
     std::uint64_t value = 0;
     db.GetAggregatedIntProperty(property, &value);
@@ -78,13 +112,8 @@ std::uint64_t number(rocksdb::DB& db, const std::string& property) {
 }  // namespace
 
 TEST_CASE("rows of a partition are erased, and no deletion is written where there are none") {
-    beckon::test::TempDir dir;
-    DatabaseOptions options;
-    options.directory = dir / "db";
-    options.log_id = "log-1";
-    options.format = "test/1";
-    options.families = {{"keys", FamilyKind::keys}};
-    const auto opened = Database::open(options);
+    const beckon::test::TempDir dir;
+    const auto opened = Database::open(options_in(dir));
     REQUIRE(opened);
     const auto& database = **opened;
     const auto family = database.family("keys");
@@ -117,28 +146,12 @@ TEST_CASE("rows of a partition are erased, and no deletion is written where ther
 // Its error ended the wait of the failed write for the flush, which then never began, and the next
 // write waited for it for ever.
 TEST_CASE("a compaction that fails while a failed write waits for a flush does not end that wait") {
-    using Properties = rocksdb::DB::Properties;
-    beckon::test::TempDir dir;
-    beckon::test::FaultyDisk disk;
-    DatabaseOptions options;
-    options.directory = dir / "db";
-    options.log_id = "log-1";
-    options.format = "test/1";
-    options.families = {{"keys", FamilyKind::keys}};
-    options.env = disk.env();
-    const auto opened = Database::open(options);
-    REQUIRE(opened);
-    auto& database = **opened;
-    auto& db = database.db();
-    const auto family = database.family("keys");
-    const auto put = [&](const std::string& key) {
-        rocksdb::WriteBatch row;
-        row.Put(family.get(), key, std::string(1U << 16, 'x'));
-        return database.write(row);
-    };
+    OnFaultyDisk on;
+    auto& [dir, disk, database, family] = on;
+    auto& db = database->db();
     for (int table = 0; table < 2; ++table) {  // two are merged, one would be moved
-        REQUIRE(put("a"));
-        REQUIRE(put("b"));
+        REQUIRE(on.put("a"));
+        REQUIRE(on.put("b"));
         REQUIRE(db.Flush({}, family.get()).ok());
     }
 
@@ -150,7 +163,7 @@ TEST_CASE("a compaction that fails while a failed write waits for a flush does n
         return rocksdb::Env::Default()->GetThreadPoolQueueLen(rocksdb::Env::Priority::LOW) > 0;
     });
     for (int row = 0; number(db, Properties::kMemTableFlushPending) == 0; ++row) {
-        REQUIRE(put(std::to_string(row)));
+        REQUIRE(on.put(std::to_string(row)));
     }
     disk.fill();
     std::thread background{[&] {
@@ -160,13 +173,32 @@ TEST_CASE("a compaction that fails while a failed write waits for a flush does n
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
         flushes.open();
     }};
-    const auto refused = put("c");
+    const auto refused = on.put("c");
     REQUIRE_FALSE(refused);
     CHECK(refused.error().fault == core::Fault::full);
     background.join();
     merge.join();
 
     disk.heal();
-    CHECK(put("c"));
-    CHECK(database.needs_restart().empty());
+    wait_until([&] { return on.put("c").has_value(); });
+    CHECK(database->needs_restart().empty());
+}
+
+// Its error came while RocksDB recovered, which then failed, and nothing was written until a
+// restart.
+TEST_CASE("a compaction that began before a disk was full does not end the recovery") {
+    OnFaultyDisk on;
+    auto& [dir, disk, database, family] = on;
+    for (int round = 0; round < 4; ++round) {
+        CAPTURE(round);
+        for (int row = 0; number(database->db(), Properties::kNumRunningCompactions) == 0; ++row) {
+            static_cast<void>(on.put(std::to_string(row % 1'000)));  // flushes may be behind
+        }
+        const int before = disk.struck();
+        disk.fill();
+        wait_until([&] { return !on.put("a") && disk.struck() > before; });
+        disk.heal();
+        wait_until([&] { return on.put("a") || !database->needs_restart().empty(); });
+        REQUIRE(database->needs_restart().empty());
+    }
 }
