@@ -29,6 +29,91 @@
 #include <rocksdb/transaction_log.h>
 #include <rocksdb/utilities/checkpoint.h>
 
+namespace beckon::rocks {
+
+using rocksdb::DB;
+using std::chrono::steady_clock;
+
+namespace {
+
+/// One that takes longer hangs, and the loop with it.
+constexpr std::chrono::seconds kFlushesWithin{10};
+/// A flush that may begin does so in milliseconds; after an earlier error it may never begin.
+constexpr std::chrono::seconds kBeginsWithin{1};
+constexpr std::chrono::milliseconds kPollEvery{1};
+
+std::uint64_t total(DB& db, const std::string& property) {
+    std::uint64_t sum = 0;
+    db.GetAggregatedIntProperty(property, &sum);
+    return sum;
+}
+
+std::uint64_t number(DB& db, const std::string& property) {
+    std::uint64_t value = 0;
+    db.GetIntProperty(property, &value);
+    return value;
+}
+
+/// Whether a flush or a compaction runs, or has failed within a second. resume() would wait for it,
+/// and would take an error of before, which it reports late, for one of its own.
+bool runs_jobs(DB& db) {
+    return number(db, DB::Properties::kNumRunningFlushes) > 0 ||
+           number(db, DB::Properties::kNumRunningCompactions) > 0;
+}
+
+/// The number of the write-ahead file that the next write goes to; 0: it is unknown.
+std::uint64_t write_ahead_file(DB& db) {
+    std::unique_ptr<rocksdb::LogFile> file;
+    return db.GetCurrentWalFile(&file).ok() ? file->LogNumber() : 0;
+}
+
+/// After a failed write: lets RocksDB go on (DB::Resume). OK only if it has left the write-ahead
+/// file `failed`, to which the write went that failed. `Aborted`: it means to go on with that file,
+/// since it found nothing in memory to write out; the next write would end the process
+/// (docs/facts/rocksdb.md#traps). Others: as DB::Resume(). No thread may write meanwhile, nor after
+/// an `Aborted`.
+rocksdb::Status resume(DB& db, std::uint64_t failed) {
+    auto status = db.Resume();
+    if (!status.ok()) return status;
+    const auto now = write_ahead_file(db);
+    if (now == failed || now == 0 || failed == 0) {
+        return rocksdb::Status::Aborted("the write-ahead file is still the one that failed");
+    }
+    return status;
+}
+
+}  // namespace
+
+/// RocksDB schedules one flush at a time. A failed write, and one that gets no new write-ahead file
+/// (kMemTable), waits until none is due; a flush that fails meanwhile was begun. A compaction that
+/// fails ends no wait. A running flush may be writing a manifest, and so may a caller that makes a
+/// family.
+void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status*) {
+    using Reason = rocksdb::BackgroundErrorReason;
+    if (reason == Reason::kFlush || reason == Reason::kFlushNoWAL ||
+        reason == Reason::kManifestWriteNoWAL) {
+        ++failed_flushes_;
+    }
+    auto* db = db_.load();
+    const bool of_a_write = reason == Reason::kWriteCallback || reason == Reason::kMemTable;
+    if (!db || (!of_a_write && reason != Reason::kManifestWrite)) return;
+    const auto failed = failed_flushes_.load();
+    const auto began = steady_clock::now();
+    const auto due = [&] {
+        const bool pending = total(*db, DB::Properties::kMemTableFlushPending) > 0;
+        const bool running = number(*db, DB::Properties::kNumRunningFlushes) > 0;
+        const bool after_error = number(*db, DB::Properties::kBackgroundErrors) > 0;
+        const auto most = after_error && !running ? kBeginsWithin : kFlushesWithin;
+        if (steady_clock::now() - began >= most) return false;
+        return of_a_write ? pending || running : pending && !running;
+    };
+    while (due() && failed_flushes_ == failed) {
+        std::this_thread::sleep_for(kPollEvery);
+    }
+}
+
+}  // namespace beckon::rocks
+
 namespace beckon::store {
 
 namespace {
@@ -459,87 +544,6 @@ core::Result<void> Database::put_meta(std::string_view name, std::string_view va
     batch.Put(slice(name), slice(value));
     return write(batch);
 }
-
-}  // namespace beckon::store
-
-namespace beckon::rocks {
-
-using rocksdb::DB;
-using std::chrono::steady_clock;
-
-namespace {
-
-/// One that takes longer hangs, and the loop with it.
-constexpr std::chrono::seconds kFlushesWithin{10};
-/// A flush that may begin does so in milliseconds; after an earlier error it may never begin.
-constexpr std::chrono::seconds kBeginsWithin{1};
-constexpr std::chrono::milliseconds kPollEvery{1};
-
-std::uint64_t total(DB& db, const std::string& property) {
-    std::uint64_t sum = 0;
-    db.GetAggregatedIntProperty(property, &sum);
-    return sum;
-}
-
-std::uint64_t number(DB& db, const std::string& property) {
-    std::uint64_t value = 0;
-    db.GetIntProperty(property, &value);
-    return value;
-}
-
-}  // namespace
-
-/// RocksDB schedules one flush at a time. A failed write, and one that gets no new write-ahead file
-/// (kMemTable), waits until none is due; a flush that fails meanwhile was begun. A compaction that
-/// fails ends no wait. A running flush may be writing a manifest, and so may a caller that makes a
-/// family.
-void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status*) {
-    using Reason = rocksdb::BackgroundErrorReason;
-    if (reason == Reason::kFlush || reason == Reason::kFlushNoWAL ||
-        reason == Reason::kManifestWriteNoWAL) {
-        ++failed_flushes_;
-    }
-    auto* db = db_.load();
-    const bool of_a_write = reason == Reason::kWriteCallback || reason == Reason::kMemTable;
-    if (!db || (!of_a_write && reason != Reason::kManifestWrite)) return;
-    const auto failed = failed_flushes_.load();
-    const auto began = steady_clock::now();
-    const auto due = [&] {
-        const bool pending = total(*db, DB::Properties::kMemTableFlushPending) > 0;
-        const bool running = number(*db, DB::Properties::kNumRunningFlushes) > 0;
-        const bool after_error = number(*db, DB::Properties::kBackgroundErrors) > 0;
-        const auto most = after_error && !running ? kBeginsWithin : kFlushesWithin;
-        if (steady_clock::now() - began >= most) return false;
-        return of_a_write ? pending || running : pending && !running;
-    };
-    while (due() && failed_flushes_ == failed) {
-        std::this_thread::sleep_for(kPollEvery);
-    }
-}
-
-bool runs_jobs(DB& db) {
-    return number(db, DB::Properties::kNumRunningFlushes) > 0 ||
-           number(db, DB::Properties::kNumRunningCompactions) > 0;
-}
-
-std::uint64_t write_ahead_file(DB& db) {
-    std::unique_ptr<rocksdb::LogFile> file;
-    return db.GetCurrentWalFile(&file).ok() ? file->LogNumber() : 0;
-}
-
-rocksdb::Status resume(DB& db, std::uint64_t failed) {
-    auto status = db.Resume();
-    if (!status.ok()) return status;
-    const auto now = write_ahead_file(db);
-    if (now == failed || now == 0 || failed == 0) {
-        return rocksdb::Status::Aborted("the write-ahead file is still the one that failed");
-    }
-    return status;
-}
-
-}  // namespace beckon::rocks
-
-namespace beckon::store {
 
 namespace {
 

@@ -63,20 +63,6 @@ private:
     std::atomic<std::uint64_t> failed_flushes_ = 0;
 };
 
-/// The number of the write-ahead file that the next write goes to; 0: it is unknown.
-std::uint64_t write_ahead_file(rocksdb::DB& db);
-
-/// Whether a flush or a compaction runs, or has failed within a second. resume() would wait for it,
-/// and would take an error of before, which it reports late, for one of its own.
-bool runs_jobs(rocksdb::DB& db);
-
-/// After a failed write: lets RocksDB go on (DB::Resume). OK only if it has left the write-ahead
-/// file `failed`, to which the write went that failed. `Aborted`: it means to go on with that file,
-/// since it found nothing in memory to write out; the next write would end the process
-/// (docs/facts/rocksdb.md#traps). Others: as DB::Resume(). No thread may write meanwhile, nor after
-/// an `Aborted`.
-rocksdb::Status resume(rocksdb::DB& db, std::uint64_t failed);
-
 }  // namespace beckon::rocks
 
 namespace beckon::store {

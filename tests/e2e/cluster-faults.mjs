@@ -164,7 +164,9 @@ step('the group coordinator moves to another broker: messages go on, and nobody 
         const partitions = (await leaders()).map((of) => ({ topic, partition: of.partition, replicas: replicasOf(of) }));
         const plan = join(cluster.directory, 'reassign.json');
         writeFileSync(plan, JSON.stringify({ version: 1, partitions }));
-        await cluster.kafkaTool('reassign.ReassignPartitionsCommand', ['--reassignment-json-file', plan, '--execute']);
+        // A broker that has just started is unknown to the others for a moment.
+        const execute = () => cluster.kafkaTool('reassign.ReassignPartitionsCommand', ['--reassignment-json-file', plan, '--execute']);
+        await until('the reassignment has begun', execute, RECOVERY_MS);
     };
     const all = [...cluster.brokers.values()].map(({ node }) => node);
     const before = closesOf(clients);

@@ -271,6 +271,7 @@ test('no edge: no partition has a home, and every page says so; the edges come b
     assert.match(message.text, /^It waits: .* No living edge serves its client's partition/m, message.text);
     const doctor = tool('doctor', '--data', at('doctor'));
     assert.match(doctor.text, /^BAD +processes +No edge is alive: no client is connected/m, doctor.text);
+    client.end(); // or it would call the edges until the process ends
 
     const failing = await until('every push to fail', () => [...canaryLines()].length === 3 && [...canaryLines()].every(([, said]) => said.at(-1) === 'canary_fails') && canaryLines(), PATIENCE);
     for (const edge of failing.keys()) assert.equal(await cluster.metric('beckon_canary_success', `edge="${edge}"`, cluster.ports.opsConsole), 0);

@@ -1,6 +1,7 @@
 #include "app/process/process_metrics.hpp"
 
 #include "app/process/certificates.hpp"
+#include "core/descriptors.hpp"
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
 #include "core/tokens.hpp"
@@ -12,8 +13,10 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -60,15 +63,23 @@ double boot_time() {
     return seconds;
 }
 
-double count_entries(const fs::path& directory) {
+/// Whether a file could not be opened since all descriptors are open.
+bool lacks_descriptors(const std::error_code& error) {
+    return error == std::errc::too_many_files_open ||
+           error == std::errc::too_many_files_open_in_system;
+}
+
+/// nullopt: it cannot be read.
+std::optional<double> count_entries(const fs::path& directory) {
     std::error_code error;
     double count = 0;
     for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error))
         ++count;
-    return count;
+    return error ? std::nullopt : std::optional{count};
 }
 
-double size_of(const fs::path& directory) {
+/// nullopt: no descriptor is left to read it.
+std::optional<double> size_of(const fs::path& directory) {
     std::error_code error;
     double bytes = 0;
     for (fs::recursive_directory_iterator at{directory, error}, end; !error && at != end;
@@ -77,7 +88,7 @@ double size_of(const fs::path& directory) {
         const auto size = at->is_regular_file(gone) ? at->file_size(gone) : 0;
         if (!gone) bytes += static_cast<double>(size);
     }
-    return bytes;
+    return lacks_descriptors(error) ? std::nullopt : std::optional{bytes};
 }
 
 /// The same text in all processes of a host whose data stands on one filesystem, until the host
@@ -121,27 +132,35 @@ struct ProcessMetrics {
         }
     }
 
+    /// Without descriptors all of them are open, and what needs one to be read keeps its value.
     void poll() {
         rusage usage{};
         ::getrusage(RUSAGE_SELF, &usage);
         cpu.Increment(seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime) - cpu.Value());
-        const auto stat = stat_fields();
-        threads.Set(number(stat, kThreads));
-        resident.Set(number(stat, kResidentPages) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
-        open_fds.Set(count_entries("/proc/self/fd"));
         rlimit limit{};
         ::getrlimit(RLIMIT_NOFILE, &limit);
-        max_fds.Set(static_cast<double>(limit.rlim_cur));
+        const auto most = static_cast<double>(limit.rlim_cur);
+        max_fds.Set(most);
+        open_fds.Set(count_entries("/proc/self/fd").value_or(most));
+        if (const auto stat = stat_fields(); !stat.empty()) {
+            threads.Set(number(stat, kThreads));
+            resident.Set(number(stat, kResidentPages) *
+                         static_cast<double>(::sysconf(_SC_PAGESIZE)));
+        }
         std::error_code error;
         const auto space = fs::space(data, error);
         if (!error) {
             free.Set(static_cast<double>(space.available));
             disk.Set(static_cast<double>(space.capacity));
         }
-        for (std::size_t i = 0; i < kParts.size(); ++i) sizes[i]->Set(size_of(data / kParts[i]));
+        for (std::size_t i = 0; i < kParts.size(); ++i) {
+            if (const auto bytes = size_of(data / kParts[i])) sizes[i]->Set(*bytes);
+        }
         for (const auto& [one, gauge] : certificates) {
-            const auto expires = expiry_of(one).value_or(std::chrono::system_clock::time_point{});
-            gauge->Set(std::chrono::duration<double>(expires.time_since_epoch()).count());
+            const auto expires = expiry_of(one);
+            if (!expires && !core::has_descriptors(1)) continue;
+            gauge->Set(expires ? std::chrono::duration<double>(expires->time_since_epoch()).count()
+                               : 0);
         }
     }
 
