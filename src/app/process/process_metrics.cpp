@@ -47,7 +47,6 @@ std::vector<std::string> stat_fields() {
 }
 constexpr std::size_t kThreads = 17;     // num_threads: field 20, and these begin with field 3
 constexpr std::size_t kStartTicks = 19;  // starttime: field 22
-constexpr std::size_t kResidentPages = 21;
 
 double number(const std::vector<std::string>& fields, std::size_t at) {
     return at < fields.size() ? std::strtod(fields[at].c_str(), nullptr) : 0;
@@ -63,12 +62,6 @@ double boot_time() {
     return seconds;
 }
 
-/// Whether a file could not be opened since all descriptors are open.
-bool lacks_descriptors(const std::error_code& error) {
-    return error == std::errc::too_many_files_open ||
-           error == std::errc::too_many_files_open_in_system;
-}
-
 /// nullopt: it cannot be read.
 std::optional<double> count_entries(const fs::path& directory) {
     std::error_code error;
@@ -78,7 +71,7 @@ std::optional<double> count_entries(const fs::path& directory) {
     return error ? std::nullopt : std::optional{count};
 }
 
-/// nullopt: no descriptor is left to read it.
+/// nullopt: it is there and cannot be read.
 std::optional<double> size_of(const fs::path& directory) {
     std::error_code error;
     double bytes = 0;
@@ -88,7 +81,8 @@ std::optional<double> size_of(const fs::path& directory) {
         const auto size = at->is_regular_file(gone) ? at->file_size(gone) : 0;
         if (!gone) bytes += static_cast<double>(size);
     }
-    return lacks_descriptors(error) ? std::nullopt : std::optional{bytes};
+    return error && error != std::errc::no_such_file_or_directory ? std::nullopt
+                                                                  : std::optional{bytes};
 }
 
 /// The same text in all processes of a host whose data stands on one filesystem, until the host
@@ -142,11 +136,8 @@ struct ProcessMetrics {
         const auto most = static_cast<double>(limit.rlim_cur);
         max_fds.Set(most);
         open_fds.Set(count_entries("/proc/self/fd").value_or(most));
-        if (const auto stat = stat_fields(); !stat.empty()) {
-            threads.Set(number(stat, kThreads));
-            resident.Set(number(stat, kResidentPages) *
-                         static_cast<double>(::sysconf(_SC_PAGESIZE)));
-        }
+        if (const auto stat = stat_fields(); !stat.empty()) threads.Set(number(stat, kThreads));
+        if (const auto bytes = resident_memory()) resident.Set(*bytes);
         std::error_code error;
         const auto space = fs::space(data, error);
         if (!error) {
@@ -177,6 +168,14 @@ struct ProcessMetrics {
 };
 
 }  // namespace
+
+std::optional<double> resident_memory() {
+    std::ifstream file{"/proc/self/statm"};
+    double size = 0;
+    double resident = 0;
+    if (!(file >> size >> resident)) return std::nullopt;
+    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
 
 ops::Mount mount_process_metrics(const std::string& role, ops::OpsServer& ops,
                                  ops::Metrics& metrics, const Config& config) {

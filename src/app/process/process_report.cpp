@@ -1,6 +1,7 @@
 #include "app/process/process_report.hpp"
 
 #include "app/process/node_name.hpp"
+#include "app/process/process_metrics.hpp"
 #include "app/process/version.hpp"
 #include "core/decimal.hpp"
 #include "core/logger.hpp"
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string_view>
 
@@ -93,15 +93,6 @@ void take_view(const prometheus::MetricFamily& family, ProcessNumbers& out) {
     }
 }
 
-/// Resident memory in bytes (man 5 proc).
-double resident_bytes() {
-    std::ifstream file{"/proc/self/statm"};
-    double size = 0;
-    double resident = 0;
-    file >> size >> resident;
-    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
 std::string host_name() {
     std::array<char, 256> text{};
     if (::gethostname(text.data(), text.size() - 1) != 0) return "localhost";
@@ -110,6 +101,7 @@ std::string host_name() {
 
 std::vector<std::string> reasons(const std::map<std::string, std::string>& by_part) {
     std::vector<std::string> out;
+    out.reserve(by_part.size());
     for (const auto& [part, why] : by_part) out.push_back(part + ": " + why);
     return out;
 }
@@ -134,7 +126,7 @@ ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families)
     return out;
 }
 
-ProcessReport::ProcessReport(std::string role, const Config& config, std::uint16_t ops_port,
+ProcessReport::ProcessReport(const std::string& role, const Config& config, std::uint16_t ops_port,
                              const core::Clock& clock, const ops::Metrics& metrics,
                              const ops::Health& health)
     : same_{.role = role,
@@ -163,7 +155,7 @@ cluster::ProcessRecord ProcessReport::now() const {
     record.gauges = std::move(numbers.gauges);
     record.refused = refused_->since(record.at);
     record.view = std::move(numbers.view);
-    record.gauges["memory"] = resident_bytes();
+    if (const auto bytes = resident_memory()) record.gauges["memory"] = *bytes;
     std::error_code error;
     const auto space = fs::space(data_, error);
     if (!error) {

@@ -24,7 +24,7 @@ namespace beckon::app {
 class ProcessReport {
 public:
     /// `role`: as in ProcessRecord. `ops_port`: people find the process on its host by it.
-    ProcessReport(std::string role, const Config& config, std::uint16_t ops_port,
+    ProcessReport(const std::string& role, const Config& config, std::uint16_t ops_port,
                   const core::Clock& clock, const ops::Metrics& metrics, const ops::Health& health);
 
     cluster::ProcessRecord now() const;
