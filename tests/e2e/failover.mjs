@@ -96,6 +96,8 @@ for (const [what, victims] of [['one edge', ['edge-2']], ['the first edge', ['ed
 
 test('an edge that refuses the calls of all others lives, objects and keeps its partitions', async () => {
     const before = moves;
+    // A busy machine may have let an edge stand still before, which is another test's matter.
+    const wrong = await metric('beckon_edge_wrong_suspicions_total');
     const [proxy] = installation.proxies('links', 'edge-2');
     await proxy.reject();
     await until('a suspicion', async () => (await metric('beckon_edge_suspicions_total')) > 0);
@@ -103,7 +105,7 @@ test('an edge that refuses the calls of all others lives, objects and keeps its 
     await proxy.heal();
     await rested();
     assert.equal(moves, before);
-    assert.equal(await metric('beckon_edge_wrong_suspicions_total'), 0);
+    assert.equal(await metric('beckon_edge_wrong_suspicions_total'), wrong);
 });
 
 test('an edge that stands still for three seconds keeps its partitions, and its clients their messages', async () => {
