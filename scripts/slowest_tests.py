@@ -25,7 +25,7 @@ def main() -> None:
     count = int(more[0]) if more else 10
     cases = list(ElementTree.parse(path).getroot().iter("testcase"))
     show("The slowest tests", [(float(c.get("time", 0)), c.get("name", "")) for c in cases], count)
-    show("End-to-end tests by processor", [(cpu_of(c), c.get("name", "")) for c in cases], count)
+    show("Tests with processes of their own, by processor", [(cpu_of(c), c.get("name", "")) for c in cases], count)
 
 
 if __name__ == "__main__":
