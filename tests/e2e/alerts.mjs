@@ -255,7 +255,7 @@ test('a host with a wrong clock, a certificate that ends soon, and an app that n
     const at = (name) => join(cluster.directory, name);
     const openssl = (...args) => execFileSync('openssl', args, { stdio: 'pipe' });
     openssl('req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', at('key.pem'), '-out', at('certificate.pem'), '-subj', '/CN=push.example.org', '-days', '10');
-    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', at('wrong-clock.so'), join(import.meta.dirname, 'wrong-clock.c'), '-ldl']);
+    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', at('wrong-clock.so'), join(ROOT, 'tests', 'e2e', 'wrong-clock.c'), '-ldl']);
     const began = Date.now();
     await cluster.startAnotherEndpoint('endpoint-3', ['--endpoint-tls-certificate', at('certificate.pem'), '--endpoint-tls-key', at('key.pem')],
         ['env', `LD_PRELOAD=${at('wrong-clock.so')}`, 'CLOCK_OFFSET_S=-412']);
@@ -360,7 +360,7 @@ test('an endpoint with a slow way to the log falls behind', async (t) => {
 
 test('memory that runs out for a request', async (t) => {
     const library = join(cluster.directory, 'no-memory.so');
-    execFileSync('c++', ['-shared', '-fPIC', '-O1', '-o', library, join(import.meta.dirname, 'no-memory.cpp'), '-ldl']);
+    execFileSync('c++', ['-shared', '-fPIC', '-O1', '-o', library, join(ROOT, 'tests', 'e2e', 'no-memory.cpp'), '-ldl']);
     const origin = await cluster.startAnotherEndpoint('endpoint-7', [], ['env', `LD_PRELOAD=${library}`, `BODY_BYTES=${BODY_BYTES}`]);
     const unwatch = prometheus.watch('endpoint', cluster.endpoints.get('endpoint-7').ops);
     const url = origin + new URL(endpoint).pathname;

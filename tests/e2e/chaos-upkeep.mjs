@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { until } from './beckon.mjs';
+import { ROOT, until } from './beckon.mjs';
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const QUOTA_MS = 15000;
@@ -20,7 +20,7 @@ export const OLD_KAFKA = '3.9';
 export const UPKEEP = ['nothing', 'upgrade of all brokers', 'restart of all brokers', 'leaders that move', 'replicas that move', 'quotas'];
 
 /** Where the jars of the release of scripts/kafka are. */
-const jars = async () => (await promisify(execFile)(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'))).stdout.trim();
+const jars = async () => (await promisify(execFile)(join(ROOT, 'scripts', 'kafka', 'fetch.sh'))).stdout.trim();
 
 export class Upkeep {
     /** @param {(kind: string, fields: object) => void} note */

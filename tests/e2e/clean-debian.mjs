@@ -12,10 +12,9 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdir
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BECKON } from './beckon.mjs';
+import { BECKON, ROOT } from './beckon.mjs';
 import { blocksOf } from './doc-blocks.mjs';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const MIRROR = process.env.BECKON_DEBIAN_MIRROR ?? 'http://deb.debian.org/debian';
 const OWN = readFileSync('/etc/os-release', 'utf8').match(/^VERSION_CODENAME=(.*)$/m)[1];
 const RELEASE = process.env.BECKON_DEBIAN ?? OWN;
@@ -70,7 +69,7 @@ before(() => {
     must('debootstrap', ['--variant=minbase', RELEASE, root, MIRROR]);
     for (const file of ['/etc/resolv.conf', '/etc/hosts']) copyFileSync(file, join(root, file));
     writeFileSync(join(root, 'etc/apt/apt.conf.d/90yes'), 'APT::Get::Assume-Yes "true";\nAPT::Install-Recommends "false";\n');
-    copyFileSync(join(import.meta.dirname, 'own-host', 'systemctl'), join(root, 'usr/local/bin/systemctl'));
+    copyFileSync(join(ROOT, 'tests', 'e2e', 'own-host', 'systemctl'), join(root, 'usr/local/bin/systemctl'));
     // Where README.md has it, and where docs/unifiedpush-at-home.md does.
     mkdirSync(join(root, 'root/build/packages'), { recursive: true });
     for (const at of ['root', 'root/build/packages']) copyFileSync(join(packages, name), join(root, at, name));

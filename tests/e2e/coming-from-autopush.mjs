@@ -8,15 +8,14 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import webpush from 'web-push';
-import { BECKON, until } from './beckon.mjs';
+import { BECKON, ROOT, until } from './beckon.mjs';
 import { UserAgent } from './client.mjs';
 import { blocksOf } from './doc-blocks.mjs';
 import { enterOwnHost } from './own-host/enter.mjs';
 
 const host = enterOwnHost();
-const ROOT = join(import.meta.dirname, '..', '..');
 const PAGE = join(ROOT, 'docs', 'coming-from-autopush.md');
-const autopush = JSON.parse(readFileSync(join(import.meta.dirname, 'autopush', 'redis.json'), 'utf8'));
+const autopush = JSON.parse(readFileSync(join(ROOT, 'tests', 'e2e', 'autopush', 'redis.json'), 'utf8'));
 const [one, twice] = autopush.clients;
 const work = join(host, 'shell');
 const children = [];
@@ -46,7 +45,7 @@ function withTheirs(text) {
 
 before(async () => {
     for (const directory of [work, join(host, 'bin')]) mkdirSync(directory);
-    symlinkSync(join(import.meta.dirname, 'own-host', 'systemctl'), join(host, 'bin', 'systemctl'));
+    symlinkSync(join(ROOT, 'tests', 'e2e', 'own-host', 'systemctl'), join(host, 'bin', 'systemctl'));
     children.push(spawn('redis-server', ['--save', '', '--dir', host], { stdio: 'ignore' }));
     await until('Redis', () => spawnSync('redis-cli', ['ping'], { encoding: 'utf8' }).stdout === 'PONG\n');
     // As if its clients had connected just now: a dump grows too old for an import. (The newest number is the time of the dump.)
@@ -63,7 +62,7 @@ before(async () => {
 });
 after(() => {
     for (const child of children) child.kill();
-    spawnSync(join(import.meta.dirname, 'own-host', 'systemctl'), ['stop', 'beckon']);
+    spawnSync(join(ROOT, 'tests', 'e2e', 'own-host', 'systemctl'), ['stop', 'beckon']);
 });
 
 test('the name, and the keys', () => {
@@ -81,7 +80,7 @@ test('a dump of Redis becomes lines', () => {
 
 test('a dump of Bigtable with the same clients becomes the same lines', () => {
     // (cells as autopush-rs 1.83.1 writes them, in Google's emulator, printed by cbt 1.23)
-    const table = join(import.meta.dirname, 'autopush', 'bigtable.txt');
+    const table = join(ROOT, 'tests', 'e2e', 'autopush', 'bigtable.txt');
     const said = must(`beckon subscriptions convert bigtable ${table} > from-table.jsonl`);
     assert.match(said, /^3 clients, 1 other rows, 0 refused$/m);
     const clients = (file) => readFileSync(join(work, file), 'utf8').trim().split('\n').map((line) => JSON.parse(line))

@@ -191,7 +191,7 @@ let clockLibrary;
 function clockOff(ms) {
     if (!clockLibrary) {
         clockLibrary = join(mkdtempSync(join(tmpdir(), 'beckon-clock-')), 'wrong-clock.so');
-        execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', clockLibrary, join(import.meta.dirname, 'wrong-clock.c'), '-ldl']);
+        execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', clockLibrary, join(ROOT, 'tests', 'e2e', 'wrong-clock.c'), '-ldl']);
     }
     return { LD_PRELOAD: clockLibrary, CLOCK_OFFSET_S: String(Math.round(ms / 1000)) };
 }

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BECKON, freePort, until } from './beckon.mjs';
+import { BECKON, ROOT, freePort, until } from './beckon.mjs';
 import { UserAgent, call, post } from './client.mjs';
 
 export const ROLES = ['endpoint', 'edge', 'retry', 'reliability', 'console'];
-const OPERATIONS = join(import.meta.dirname, '..', '..', 'docs', 'operations', 'rights.md');
+const OPERATIONS = join(ROOT, 'docs', 'operations', 'rights.md');
 
 /** The commands of the page for a user, as arguments of kafka-acls. */
 export function commandsFor(user) {

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { until } from './beckon.mjs';
+import { ROOT, until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 import { enterOwnHost } from './own-host/enter.mjs';
 import { makePackage, must, run, version as versionOf } from './own-host/package.mjs';
@@ -52,7 +52,7 @@ const goesOn = async () => {
 before(async () => {
     made = makePackage(host);
     mkdirSync('/run/systemd/system', { recursive: true });
-    symlinkSync(join(import.meta.dirname, 'own-host', 'systemctl'), '/usr/local/bin/systemctl');
+    symlinkSync(join(ROOT, 'tests', 'e2e', 'own-host', 'systemctl'), '/usr/local/bin/systemctl');
     const first = install(version('1.0'));
     assert.equal(first.status, 0, first.text);
     systemctl('enable', '--now', 'beckon.service');

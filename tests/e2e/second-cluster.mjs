@@ -9,11 +9,10 @@ import { copyFileSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'nod
 import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BECKON, Cluster, until } from './beckon.mjs';
+import { BECKON, Cluster, ROOT, until } from './beckon.mjs';
 import { UserAgent, call, post } from './client.mjs';
 import { blocksOf } from './doc-blocks.mjs';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const options = { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], reliability: true, tiers: '0s,1s' };
 const first = new Cluster('kafka', options);
 const second = new Cluster('kafka', options);

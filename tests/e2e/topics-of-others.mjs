@@ -7,10 +7,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BECKON, Cluster, freePort, until } from './beckon.mjs';
+import { BECKON, Cluster, ROOT, freePort, until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 
-const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'kafka.md');
+const PAGE = join(ROOT, 'docs', 'kafka.md');
 const cluster = new Cluster('kafka', { plain: true });
 let layout;
 
@@ -45,7 +45,7 @@ async function start() {
 }
 
 cluster.produce = (topic, lines) => {
-    const jars = spawnSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).stdout.trim();
+    const jars = spawnSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).stdout.trim();
     const args = ['org.apache.kafka.tools.ConsoleProducer', '--bootstrap-server', cluster.servers, '--topic', `${cluster.prefix}${topic}`];
     const { status, stdout, stderr } = spawnSync('java', ['-cp', `${jars}/*`, ...args, '--reader-property', 'parse.key=true', '--reader-property', 'key.separator=:'], { encoding: 'utf8', input: lines });
     assert.equal(status, 0, `${stdout}${stderr}`);

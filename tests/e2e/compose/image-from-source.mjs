@@ -6,11 +6,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { until } from '../beckon.mjs';
+import { ROOT, until } from '../beckon.mjs';
 
-const ROOT = resolve(import.meta.dirname, '..', '..', '..');
 const MIRROR = process.env.BECKON_DEBIAN_MIRROR ?? 'http://deb.debian.org/debian';
 const CODENAMES = { 12: 'bookworm', 13: 'trixie' };
 const IMAGE = 'beckon-from-source';

@@ -6,13 +6,12 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BECKON, freePort, until } from '../beckon.mjs';
+import { BECKON, ROOT, freePort, until } from '../beckon.mjs';
 import { UserAgent, post } from '../client.mjs';
 import { blocksOf } from '../doc-blocks.mjs';
 
-const ROOT = resolve(import.meta.dirname, '..', '..', '..');
 const SIZE_MAX = 120e6;
 const release = readFileSync('/etc/os-release', 'utf8').match(/^VERSION_CODENAME=(.*)$/m)[1];
 const directory = mkdtempSync(join(tmpdir(), 'beckon-image-'));
