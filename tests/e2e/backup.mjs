@@ -3,7 +3,7 @@
 //   node --test backup.mjs
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -15,11 +15,11 @@ const data = join(cluster.directory, 'standalone');
 const place = mkdtempSync(join(tmpdir(), 'beckon-backups-'));
 
 /** Runs to the end; its exit code and output. */
-function beckon(args, options = {}) {
-    const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 30000, ...options });
+function beckon(args, options = {}, program = BECKON) {
+    const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', timeout: 30000, ...options });
     return { code: status, text: stderr + stdout };
 }
-const backup = (target, options) => beckon(['backup', target, '--data', data, '--ops-port', String(cluster.ports.ops)], options);
+const backup = (target, options, program) => beckon(['backup', target, '--data', data, '--ops-port', String(cluster.ports.ops)], options, program);
 function refused(target, says) {
     const { code, text } = backup(target);
     assert.notEqual(code, 0, text);
@@ -77,7 +77,9 @@ test('one backup of a data directory at a time', async (t) => {
 
 test('a backup by a user who may not read the data says whose they are', { skip: process.getuid() !== 0 }, () => {
     chmodSync(place, 0o777);
-    const { code, text } = backup(join(place, 'foreign'), { uid: 65534, gid: 65534 });
+    const anybody = join(place, 'beckon'); // where everybody may run it
+    copyFileSync(BECKON, anybody);
+    const { code, text } = backup(join(place, 'foreign'), { uid: 65534, gid: 65534, cwd: '/' }, anybody);
     assert.notEqual(code, 0);
     assert.match(text, /belongs to the user root, and \S+, as which this runs, may not use it: run the command as that user \(runuser -u root -- beckon/);
     assert.doesNotMatch(text, /filesystem error/);
