@@ -29,7 +29,7 @@ go_sender() { (cd go && GOFLAGS=-mod=mod go build -o "$CACHE/go-sender" .); }
 go_gorilla() { (cd gorilla && GOFLAGS=-mod=mod go build -o "$CACHE/gorilla" .); }
 # Locked: the newest superboring and its dependencies need a newer Rust than Debian 13's 1.85.
 go_events() { (cd go-events && GOFLAGS=-mod=mod go build -o "$CACHE/go-events" .); }
-rust_sender() { (cd rust && cargo build -q --release --locked --target-dir "$CACHE/rust"); }
+rust_sender() { (cd rust && cargo build -q --locked --target-dir "$CACHE/rust"); }
 java_sender() {
     (cd java && mvn -B -q -DbuildDirectory="$CACHE/java" dependency:copy-dependencies \
         -DincludeScope=runtime -DoutputDirectory="$CACHE/java/lib")

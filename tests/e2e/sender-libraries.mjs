@@ -114,7 +114,7 @@ export async function trustIn(cluster) {
 const program = (path) => ({ present: existsSync(path), path });
 const python = program(join(CACHE, 'python', 'bin', 'python'));
 const go = program(join(CACHE, 'go-sender'));
-const rust = program(join(CACHE, 'rust', 'release', 'sender'));
+const rust = program(join(CACHE, 'rust', 'debug', 'sender'));
 const java = program(join(CACHE, 'java', 'classes', 'Send.class'));
 
 /**
