@@ -284,7 +284,9 @@ test('a confirmation of one act confirms no other one, and counts once', async (
     assert.equal(shown.status, 200, JSON.stringify(shown.json));
     const { confirmation } = shown.json;
     assert.equal((await post('/api/acts/disable', { confirmation })).status, 409);
+    const before = receiver.ids.length;
     assert.equal((await post('/api/acts/test', { confirmation })).status, 200);
+    await until('the test at the receiver', () => receiver.ids.length === before + 1, PATIENCE); // before it answers 500
     assert.equal((await post('/api/acts/test', { confirmation })).status, 409);
     assert.equal((await post('/api/acts/enable/check', { webhook, owner })).json.confirmation, null, 'it is enabled');
     assert.equal((await post('/api/acts/test/check', { webhook, owner: 'somebody-else' })).status, 404);
