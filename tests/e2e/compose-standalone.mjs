@@ -9,13 +9,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { BECKON, freePort, until } from './beckon.mjs';
+import { BECKON, ROOT, freePort, until } from './beckon.mjs';
 import { UserAgent } from './client.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const IMAGE = join(ROOT, 'packaging', 'image');
 const DOMAIN = 'localhost'; // Caddy makes a certificate for it by itself
 const skip = spawnSync('caddy', ['version']).error && 'Caddy is not installed';

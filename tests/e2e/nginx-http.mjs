@@ -8,13 +8,12 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import WebSocket, { WebSocketServer } from 'ws';
-import { freePort, until } from './beckon.mjs';
+import { ROOT, freePort, until } from './beckon.mjs';
 
-const CONFIG = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'packaging', 'compose', 'nginx.conf');
+const CONFIG = join(ROOT, 'packaging', 'compose', 'nginx.conf');
 const skip = spawnSync('nginx', ['-v']).error && 'nginx is not installed';
 const directory = mkdtempSync(join(tmpdir(), 'beckon-nginx-'));
 const ports = {};

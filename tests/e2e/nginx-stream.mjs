@@ -7,17 +7,16 @@ import { once } from 'node:events';
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import https from 'node:https';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import tls from 'node:tls';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
-import { Cluster, until } from './beckon.mjs';
+import { Cluster, ROOT, until } from './beckon.mjs';
 import { blocksOf } from './doc-blocks.mjs';
 import { enterOwnHost } from './own-host/enter.mjs';
 
 enterOwnHost();
-const OPERATIONS = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'operations', 'proxies.md');
+const OPERATIONS = join(ROOT, 'docs', 'operations', 'proxies.md');
 const ENDPOINT_BEHIND_NGINX = 8443;
 const proxied = (role) => [`--${role}-trusted-proxies`, '127.0.0.1', `--${role}-proxy-protocol`, 'true'];
 

@@ -3,13 +3,11 @@
 //   node operator.mjs
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { Cluster, until } from './beckon.mjs';
+import { Cluster, ROOT, until } from './beckon.mjs';
 import { post, startWithClient } from './client.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const cluster = new Cluster('embedded', { endpoint: ['--log-level', 'debug'] });
 let agent;
 before(async () => {
