@@ -21,7 +21,7 @@ step() {
         asan | tsan) BECKON_PRESET="$1" ./dev test ;;
         mutants) ./dev mutants ;;
         autobahn)
-            scripts/autobahn-setup.sh && ./dev build edge_ws_echo &&
+            scripts/e2e-setup.sh all && ./dev build edge_ws_echo &&
                 CASES='*' ECHO="build/${BECKON_PRESET:-release}/tests/edge/ws/edge_ws_echo" node tests/e2e/autobahn.mjs
             ;;
         chaos-embedded) ./dev chaos --log embedded --kills "$KILLS" ;;

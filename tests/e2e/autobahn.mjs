@@ -6,7 +6,7 @@
 //
 // CASES chooses cases (in the suite's own notation); the default is all cases except chapter 9, which takes minutes.
 // Where the result depends on how frames arrive, autobahn.json allows both results. The suite (PyPI: autobahntestsuite
-// 0.8.2) runs under Python 2.7 alone, which Debian no longer has: scripts/autobahn-setup.sh installs it where there is
+// 0.8.2) runs under Python 2.7 alone, which Debian no longer has: scripts/e2e-setup.sh installs it where there is
 // one. Without it the test is skipped (exit code 77).
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -23,10 +23,10 @@ const STRICT = ['OK', 'INFORMATIONAL', 'UNIMPLEMENTED'];
 /** Limits and performance: messages of up to 16 MiB, which take Python minutes. */
 const SLOW = '9.*';
 
-const INSTALLED = join(CACHE_HOME, 'beckon', 'autobahn');
+const INSTALLED = join(CACHE_HOME, 'beckon', 'e2e', 'autobahn');
 
 if (!existsSync(join(INSTALLED, 'python'))) {
-    console.log('skipped: autobahntestsuite is not installed (scripts/autobahn-setup.sh, with a Python 2.7)');
+    console.log('skipped: autobahntestsuite is not installed (scripts/e2e-setup.sh all, with a Python 2.7)');
     process.exit(SKIPPED);
 }
 const python = readFileSync(join(INSTALLED, 'python'), 'utf8').trim();

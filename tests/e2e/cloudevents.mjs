@@ -1,7 +1,7 @@
 // CloudEvents' own libraries for JavaScript, Go and Python, unchanged, each from its registry: Beckon accepts their
 // events, and they read the requests to webhooks in either mode.
 //
-//   node --test cloudevents.mjs   (after scripts/senders-setup.sh; LOG=embedded|kafka)
+//   node --test cloudevents.mjs   (after scripts/e2e-setup.sh; LOG=embedded|kafka)
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
@@ -16,7 +16,7 @@ import { BECKON, CACHE_HOME, Cluster, until } from './beckon.mjs';
 
 const log = process.env.LOG ?? 'embedded';
 const SENDERS = join(dirname(fileURLToPath(import.meta.url)), 'senders');
-const CACHE = join(CACHE_HOME, 'beckon', 'senders');
+const CACHE = join(CACHE_HOME, 'beckon', 'e2e');
 
 const cluster = new Cluster(log, { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], tiers: '0s,1s' });
 let api;
@@ -167,7 +167,7 @@ after(async () => {
 });
 
 for (const [name, sender] of Object.entries(LIBRARIES)) {
-    const skip = !sender.present && 'scripts/senders-setup.sh has not built it';
+    const skip = !sender.present && 'scripts/e2e-setup.sh has not built it';
     test(`events of the library for ${name} are accepted, and all libraries read the requests to webhooks`, { skip, timeout: 120000 }, async () => {
         const type = `from.${name.toLowerCase()}`;
         const paths = { structured: `/${name}/structured`, binary: `/${name}/binary` };

@@ -1,7 +1,7 @@
 // Expressions of attachments mean the same as in JMESPath: random ones, over random documents, select the same as its
 // first implementation (PyPI jmespath), and expressions that only that one reads are named as left out.
 //
-//   EXPRESSIONS=…/expression_lines node --test jmespath.mjs   (after scripts/schemathesis-setup.sh)
+//   EXPRESSIONS=…/expression_lines node --test jmespath.mjs   (after scripts/e2e-setup.sh)
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CACHE_HOME } from './beckon.mjs';
 
-const PYTHON = join(CACHE_HOME, 'beckon', 'schemathesis', 'venv', 'bin', 'python');
-const options = { skip: !existsSync(PYTHON) && `${PYTHON} is not there: scripts/schemathesis-setup.sh has not run, or could not reach PyPI` };
+const PYTHON = join(CACHE_HOME, 'beckon', 'e2e', 'python', 'bin', 'python');
+const options = { skip: !existsSync(PYTHON) && `${PYTHON} is not there: scripts/e2e-setup.sh has not run, or could not reach PyPI` };
 const LIBRARY = `
 import json, sys, jmespath
 for line in sys.stdin:

@@ -1,7 +1,7 @@
 // Every HTTP API agrees with its document in schemas/: the documents are valid, schemathesis makes good and bad requests from them and
 // compares every answer with its document. The process lives on, and does not grow.
 //
-//   node --test openapi.mjs   (after scripts/schemathesis-setup.sh)
+//   node --test openapi.mjs   (after scripts/e2e-setup.sh)
 //
 // EXAMPLES: the number of random requests per operation in a run. MINUTES: for so long, further runs follow, each with another seed.
 import assert from 'node:assert/strict';
@@ -16,9 +16,9 @@ import { UserAgent } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const SCHEMAS = join(HERE, '..', '..', 'schemas');
-const VENV = join(CACHE_HOME, 'beckon', 'schemathesis', 'venv', 'bin');
+const VENV = join(CACHE_HOME, 'beckon', 'e2e', 'python', 'bin');
 const TOOL = join(VENV, 'schemathesis');
-const options = { skip: !existsSync(TOOL) && `${TOOL} is not there: scripts/schemathesis-setup.sh has not run, or could not reach PyPI` };
+const options = { skip: !existsSync(TOOL) && `${TOOL} is not there: scripts/e2e-setup.sh has not run, or could not reach PyPI` };
 const EXAMPLES = process.env.EXAMPLES ?? '15';
 const MINUTES = Number(process.env.MINUTES ?? 0);
 const GROWTH_MAX_KB = 96 << 10; // of one run after the first: write buffers of the log fill, and the clients and messages that the run made are kept

@@ -2,7 +2,7 @@
 // curl, which ask for HTTP/2, Node's strict parser of answers, a client with gorilla/websocket; and strangers who hold
 // what they can get: file descriptors, and memory for what they do not read.
 //
-//   node --test outsiders.mjs   (the programs: scripts/debian-packages.txt, scripts/senders-setup.sh)
+//   node --test outsiders.mjs   (the programs: scripts/debian-packages.txt, scripts/e2e-setup.sh)
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { BECKON, CACHE_HOME, Cluster, freePort, until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const GORILLA = join(CACHE_HOME, 'beckon', 'senders', 'gorilla');
+const GORILLA = join(CACHE_HOME, 'beckon', 'e2e', 'gorilla');
 const GREEDY = 250;
 const HELD_MAX_KB = 110 << 10; // of the process: 32 MiB for each of its threads, and what fills meanwhile
 const IDLE = 300;

@@ -12,7 +12,7 @@ import { CACHE_HOME } from './beckon.mjs';
 import { UserAgent, agent } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const CACHE = join(CACHE_HOME, 'beckon', 'senders');
+const CACHE = join(CACHE_HOME, 'beckon', 'e2e');
 
 /** A client that can decrypt what it gets. */
 export class Receiver {
@@ -113,7 +113,7 @@ export async function trustIn(cluster) {
 
 const program = (path) => ({ present: existsSync(path), path });
 const python = program(join(CACHE, 'python', 'bin', 'python'));
-const go = program(join(CACHE, 'go-sender'));
+const go = program(join(CACHE, 'go'));
 const rust = program(join(CACHE, 'rust', 'debug', 'sender'));
 const java = program(join(CACHE, 'java', 'classes', 'Send.class'));
 

@@ -60,7 +60,7 @@ class Installation {
 function withEach(what, body, wanted = () => true) {
     for (const [name, library] of Object.entries(LIBRARIES)) {
         if (!wanted(library)) continue;
-        const skip = library.present ? false : 'its tool chain is missing or too old here (scripts/senders-setup.sh)';
+        const skip = library.present ? false : 'it is not installed here (scripts/e2e-setup.sh says why)';
         test(`${name}: ${what}`, { skip }, () => body(name, library));
     }
 }

@@ -12,10 +12,10 @@ import { enterOwnHost } from '../own-host/enter.mjs';
 const HERE = dirname(fileURLToPath(import.meta.url));
 export const ROOT = join(HERE, '..', '..', '..');
 export const CHART = join(ROOT, 'packaging', 'helm', 'beckon');
-const PYTHON = join(CACHE_HOME, 'beckon', 'helm', 'venv', 'bin', 'python');
+const PYTHON = join(CACHE_HOME, 'beckon', 'e2e', 'python', 'bin', 'python');
 const SKIPPED = 77;
-if (!existsSync(PYTHON)) {
-    console.log('skipped: Helm\'s library is not installed (scripts/helm-setup.sh)');
+if (spawnSync(PYTHON, ['-c', 'import helm_python, kubernetes_validate']).status !== 0) {
+    console.log('skipped: Helm\'s library is not installed (scripts/e2e-setup.sh)');
     process.exit(SKIPPED);
 }
 export const host = enterOwnHost();
