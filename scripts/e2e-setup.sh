@@ -57,9 +57,8 @@ autobahn() {
 
 mkdir -p node_modules
 STAMPS=node_modules once npm package-lock.json -- npm_packages
-# One environment: schemathesis, CloudEvents, pywebpush, Helm's library and the schemas of Kubernetes' objects.
+# One environment: schemathesis, CloudEvents, pywebpush; for `all` Helm's library and the schemas of Kubernetes' objects.
 once python requirements.txt -- python_libraries || or_left_out "what tests use of Python"
-once helm requirements.txt helm/requirements.txt -- pip_install -r helm/requirements.txt || or_left_out "Helm's library"
 for name in go go-events gorilla; do
     once "$name" senders/$name/{go.mod,go.sum,main.go} -- go_program "$name"
 done
@@ -72,4 +71,5 @@ if command -v cargo >/dev/null && cargo version | awk '{split($2, v, "."); exit 
 else
     echo "==> the Rust sender is left out: it needs cargo 1.85 or later" >&2
 fi
+once helm requirements.txt helm/requirements.txt -- pip_install -r helm/requirements.txt || or_left_out "Helm's library"
 once autobahn autobahn-requirements.txt -- autobahn || or_left_out autobahntestsuite

@@ -15,7 +15,7 @@ export const CHART = join(ROOT, 'packaging', 'helm', 'beckon');
 const PYTHON = join(CACHE_HOME, 'beckon', 'e2e', 'python', 'bin', 'python');
 const SKIPPED = 77;
 if (spawnSync(PYTHON, ['-c', 'import helm_python, kubernetes_validate']).status !== 0) {
-    console.log('skipped: Helm\'s library is not installed (scripts/e2e-setup.sh)');
+    console.log('skipped: Helm\'s library is not installed (scripts/e2e-setup.sh all)');
     process.exit(SKIPPED);
 }
 export const host = enterOwnHost();
