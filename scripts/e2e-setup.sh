@@ -31,8 +31,7 @@ python_libraries() {
     rm -rf "$CACHE/python"
     return 1
 }
-# (what no test imports need not be compiled)
-pip_install() { "$CACHE/python/bin/pip" install -q --no-compile --disable-pip-version-check "$@"; }
+pip_install() { "$CACHE/python/bin/pip" install -q --disable-pip-version-check "$@"; }
 go_program() { (cd "senders/$1" && GOFLAGS=-mod=mod go build -o "$CACHE/$1" .); }
 rust_sender() { (cd senders/rust && cargo build -q --locked --target-dir "$CACHE/rust"); }
 java_sender() {
