@@ -159,11 +159,12 @@ test('what the proxy refuses to a bridge is said, comes again, and ends no clien
 
 test('a receiver that the operator allows by name is inside: its requests bypass the proxy', async () => {
     const receiver = await receivers.quick();
-    const before = asked.length;
-    await api.webhook(as, receiver.url.replace('127.0.0.1', 'localhost'), ['inside']);
+    const url = receiver.url.replace('127.0.0.1', 'localhost');
+    await api.webhook(as, url, ['inside']);
     const id = await api.post(as, 'inside');
     await until('the event', () => receiver.came.has(id));
-    assert.equal(asked.length, before);
+    // (attempts of earlier tests come again meanwhile)
+    assert.deepEqual(asked.filter(({ target }) => target.includes(new URL(url).host)), []);
 });
 
 test('a URL that names an address of this network is refused, with the proxy too', async () => {
