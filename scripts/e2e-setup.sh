@@ -21,8 +21,8 @@ once() {
     echo "==> installing for end-to-end tests: $name" >&2
     "$@" >&2 && touch "$stamp"
 }
-# Whatever pip cannot have: no registry, or none for this processor.
-or_left_out() { echo "==> $1 is left out: PyPI could not be reached, or has none for this machine" >&2; }
+# For what pip installs: there may be no registry, or nothing in it for this processor.
+or_left_out() { echo "==> $1 is left out: the lines above say why" >&2; }
 
 npm_packages() { npm ci --ignore-scripts --no-progress --loglevel=error; }
 python_libraries() {
